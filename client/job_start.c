@@ -249,6 +249,7 @@ void cachew_job_close(struct cachew_job *job)
     if (job->has_fd)
         close(job->fd);
     cw_spec_fini(&job->spec.of);
+    cw_pads_unref(job->pads);
     cw_mem_free(job->id);
     for (size_t i = 0; i < job->old_ids_n; i++)
         cw_mem_free(job->old_ids[i]);

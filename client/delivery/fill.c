@@ -3,7 +3,7 @@
 
 #include <string.h>
 #include "base/mem.h"
-#include "client/delivery/fill_loose.h"
+#include "client/delivery/fill_pads.h"
 
 #define BYTES_MAX ((size_t)1 << 40)
 #define LOOSE_SPARE ((size_t)4 << 10)
@@ -14,7 +14,19 @@ void cw_fill_clear(struct cw_fill *fill)
         cw_fill_loose_fini(&fill->loose[i]);
     cw_mem_free(fill->loose);
     cw_batch_unref(fill->batch);
-    *fill = (struct cw_fill){.alloc = fill->alloc, .arg = fill->arg, .out = fill->out};
+    *fill = (struct cw_fill){
+        .alloc = fill->alloc, .arg = fill->arg, .out = fill->out, .pads = fill->pads};
+}
+
+static bool is_padded(const struct cw_fill *fill, size_t i)
+{
+    return fill->pads && i < fill->pads->n && fill->pads->field[i].is;
+}
+
+/* How many tensors of the batch come in. Behind them stand those of lengths and masks. */
+static size_t incoming(const struct cw_fill *fill)
+{
+    return fill->pads ? fill->pads->n : fill->batch->n;
 }
 
 /* ---- memory ---- */
@@ -126,6 +138,9 @@ static int begin_tensor(const struct cw_fill *fill, const struct cw_item_rows *r
     struct cw_field *field = &fill->batch->tensors[i].field;
     struct cw_item_row row = {0};
     *field = rows->head->tensors[i].field;
+    if (is_padded(fill, i))
+        return cw_fill_pads_begin(fill->pads, fill->out, i, &rows->head->tensors[i].field, field,
+                                  err);
     if (is_ragged(fill, i)) {
         int rank = CW_MIN(field->rank, fill->out->fields[i].rank);
         memcpy(field->dims, fill->out->fields[i].dims, (size_t)rank * sizeof(field->dims[0]));
@@ -145,16 +160,22 @@ static int begin(struct cw_fill *fill, const struct cw_item_rows *rows, uint64_t
     const struct cw_batch *head = rows->head;
     double bytes = 0;
     int rc = 0;
-    fill->batch = cw_batch_new(head->n);
+    if (fill->pads && head->n != fill->pads->n)
+        return cw_err_set(err, CW_E_CORRUPT, "item %llu: its rows have %zu fields instead of %zu",
+                          (unsigned long long)head->item, head->n, fill->pads->n);
+    fill->batch = cw_batch_new(fill->pads ? fill->out->n : head->n);
     fill->first_item = head->item;
     for (size_t i = 0; rc == 0 && i < head->n; i++) {
         rc = begin_tensor(fill, rows, i, lo, err);
         if (!cw_fill_is_loose(&fill->batch->tensors[i]))
             continue;
-        bytes += (double)head->tensors[i].bytes / (double)head->elements * (double)most;
+        if (!fill->pads) /* what is filled up is mostly larger than that */
+            bytes += (double)head->tensors[i].bytes / (double)head->elements * (double)most;
         if (!fill->loose)
-            fill->loose = CW_NEW_ARRAY(struct cw_fill_loose, head->n);
+            fill->loose = CW_NEW_ARRAY(struct cw_fill_loose, fill->batch->n);
     }
+    if (fill->pads)
+        cw_fill_pads_begin_extra(fill->pads, fill->out, fill->batch);
     /* A quarter more than rows of this length need. Only if that is not enough are tensors moved
      * when the batch is finished. */
     if (bytes > 0 && bytes < (double)BYTES_MAX / 2)
@@ -195,7 +216,7 @@ static int check_like(struct cw_fill *fill, const struct cw_item_rows *rows, uin
                       uint64_t hi, struct cw_err *err)
 {
     const struct cw_batch *batch = fill->batch, *head = rows->head;
-    bool same = batch->n == head->n;
+    bool same = incoming(fill) == head->n;
     int rc = 0;
     for (size_t i = 0; same && rc == 0 && i < head->n; i++) {
         const struct cw_field *to = &batch->tensors[i].field, *from = &head->tensors[i].field;
@@ -255,6 +276,33 @@ int cw_fill_add(struct cw_fill *fill, const struct cw_item_rows *rows, uint64_t 
 
 /* ---- the finished batch ---- */
 
+/* Finds the bytes of what was collected, as it stands in the batch. */
+static int measure_loose(struct cw_fill *fill, struct cw_fill_padded *padded, struct cw_err *err)
+{
+    struct cw_batch *batch = fill->batch;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < incoming(fill); i++)
+        if (is_padded(fill, i))
+            rc = cw_fill_pads_measure(fill->pads, i, &fill->loose[i], batch, fill->rows, &padded[i],
+                                      err);
+        else if (cw_fill_is_loose(&batch->tensors[i]))
+            batch->tensors[i].bytes =
+                cw_fill_loose_size(&fill->loose[i], &batch->tensors[i].field, fill->rows);
+    return rc;
+}
+
+static void put_loose(struct cw_fill *fill, const struct cw_fill_padded *padded)
+{
+    struct cw_batch *batch = fill->batch;
+    for (size_t i = 0; i < incoming(fill); i++)
+        if (is_padded(fill, i))
+            cw_fill_pads_put(fill->pads, fill->out, i, &padded[i], &fill->loose[i], batch,
+                             fill->rows);
+        else if (cw_fill_is_loose(&batch->tensors[i]))
+            cw_fill_loose_put(&fill->loose[i], &batch->tensors[i].field, fill->rows,
+                              (char *)batch->buf->data + batch->tensors[i].offset);
+}
+
 int cw_fill_finish(struct cw_fill *fill, bool squeeze, struct cw_batch **ret_batch,
                    struct cw_err *err)
 {
@@ -263,17 +311,15 @@ int cw_fill_finish(struct cw_fill *fill, bool squeeze, struct cw_batch **ret_bat
         *err = fill->shape_err;
         return err->code;
     }
-    for (size_t i = 0; fill->loose && i < batch->n; i++)
-        if (cw_fill_is_loose(&batch->tensors[i]))
-            batch->tensors[i].bytes =
-                cw_fill_loose_size(&fill->loose[i], &batch->tensors[i].field, fill->rows);
-    int rc = resize(fill, fill->rows, 0, err);
+    cw_autofree struct cw_fill_padded *padded =
+        fill->pads ? CW_NEW_ARRAY(struct cw_fill_padded, fill->pads->n) : NULL;
+    int rc = fill->loose ? measure_loose(fill, padded, err) : 0;
+    if (rc == 0)
+        rc = resize(fill, fill->rows, 0, err);
     if (rc != 0)
         return rc;
-    for (size_t i = 0; fill->loose && i < batch->n; i++)
-        if (cw_fill_is_loose(&batch->tensors[i]))
-            cw_fill_loose_put(&fill->loose[i], &batch->tensors[i].field, fill->rows,
-                              (char *)batch->buf->data + batch->tensors[i].offset);
+    if (fill->loose)
+        put_loose(fill, padded);
     for (size_t i = 0; squeeze && i < batch->n; i++) {
         struct cw_field *field = &batch->tensors[i].field;
         field->rank--;

@@ -3,19 +3,22 @@
  * nothing of an item is held after its rows were copied. If rows have fixed sizes, the batch gets
  * memory for all its rows with the first one, and each row is copied once, to its final place. The
  * bytes of strings and of ragged fields are collected beside it (client/delivery/fill_loose.h), since
- * their sum is not known before the end. */
+ * their sum is not known before the end; so are those of fields that are filled up, since the largest
+ * row is not known before the end (client/delivery/fill_pads.h). */
 #ifndef CW_CLIENT_DELIVERY_FILL_H
 #define CW_CLIENT_DELIVERY_FILL_H
 
 #include "client/delivery/item_rows.h"
+#include "data/pad.h"
 
 /* Returns memory for a batch; NULL if there is none. */
 typedef struct cw_buf *cw_fill_alloc_fn(void *arg, size_t bytes);
 struct cw_fill_loose;
 struct cw_fill {
     cw_fill_alloc_fn *alloc;
-    void *arg;                 /* The argument of the function alloc. */
-    const struct cw_spec *out; /* It says which fields are ragged; NULL: none is. */
+    void *arg;                  /* The argument of the function alloc. */
+    const struct cw_spec *out;  /* It says which fields are ragged; NULL: none is. */
+    const struct cw_pads *pads; /* How rows are filled up; NULL: they are not. `out` is set then. */
     struct cw_batch *batch; /* The batch that is being filled; NULL until the first row has come. */
     uint64_t rows;          /* The number of rows that are in the batch. */
     uint64_t rows_cap;      /* The number of rows that the batch has memory for. */

@@ -267,7 +267,8 @@ void cw_ledger_init(struct cw_ledger *ledger, struct cachew_job *job,
         cw_set_copy(cw_epoch_sets_get(&ledger->all_consumed, from->epoch), before);
     if (!job->sparse)
         return;
-    struct cw_rebatch_conf rebatch = {.rules = *rules, .out = &job->spec.of, .consumers = 1};
+    struct cw_rebatch_conf rebatch = {
+        .rules = *rules, .out = &job->spec.of, .pads = job->pads, .consumers = 1};
     if (job->mode == CW_MODE_COORDINATED) {
         rebatch.consumers = job->consumers;
         rebatch.consumer = job->consumer;

@@ -10,6 +10,7 @@ void cw_rebatch_init(struct cw_rebatch *rebatch, const struct cw_rebatch_conf *c
     *rebatch =
         (struct cw_rebatch){.conf = *conf, .emit = emit, .arg = arg, .at = *from, .floor = floor};
     rebatch->filling.out = conf->out;
+    rebatch->filling.pads = conf->pads;
     rebatch->filling.alloc = alloc;
     rebatch->filling.arg = arg;
 }

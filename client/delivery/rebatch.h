@@ -16,6 +16,8 @@ struct cw_rebatch_conf {
     struct cw_plan_join rules;
     /* What is delivered, which says which fields are ragged. It outlives the rebatcher. NULL: none is. */
     const struct cw_spec *out;
+    /* How rows are filled up; NULL: they are not. It outlives the rebatcher, like `out`, which is then there. */
+    const struct cw_pads *pads;
     uint64_t consumers, consumer;
 };
 /* Is called with a finished batch, which the callback takes, and the position behind it. The batch

@@ -79,6 +79,8 @@ struct cachew_job {
     bool sparse, unordered;
     bool writable;           /* The trainer may write into its batches. */
     struct cachew_spec spec; /* of its batches */
+    struct cw_pads
+        *pads; /* how rows of a sparse pipeline are filled up; holds one reference, or is NULL */
     uint32_t mode, consumers, consumer;
 
     /* ---- The trainer's thread (whichever calls cachew_job_next) owns these. ---- */

@@ -74,7 +74,7 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
         (info.join.take > 0 && info.join.skip > INT64_MAX - info.join.take))
         rc = cw_err_set(err, CW_E_CORRUPT, "the dispatcher's welcome has an impossible row count");
     if (rc != 0) {
-        cw_spec_fini(&info.out);
+        cw_wire_info_fini(&info);
         return rc;
     }
     cw_mem_free(job->id); /* An earlier welcome, which was refused, has set it. */
@@ -90,6 +90,8 @@ int cw_session_begin(struct cw_session *session, const Cachew__V1__ClientWelcome
     job->sparse = info.sparse;
     cw_spec_fini(&job->spec.of); /* an earlier welcome has set it */
     job->spec.of = cw_spec_take(&info.out);
+    cw_pads_unref(job->pads);
+    job->pads = info.pads;
     rc = start_position(session, welcome, &from, &consumed, err);
     if (rc == 0) {
         cw_ledger_init(&session->ledger, job, &info.join, &from, &consumed);

@@ -122,7 +122,7 @@ int cw_session_restart(struct cw_session *session, const Cachew__V1__ClientWelco
     int rc = cw_wire_info_from(welcome->info, &info, err);
     if (rc != 0)
         return rc;
-    cw_spec_fini(&info.out);
+    cw_wire_info_fini(&info);
     if (!cw_hash_eq(info.fingerprint, job->fingerprint) || info.items != job->items)
         return cw_err_set(err, CW_E_STATE,
                           "job %s was removed while the trainer was away, and its source files are "

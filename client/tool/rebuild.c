@@ -169,7 +169,8 @@ static int rebuild_sparse(struct cw_plan *plan, uint64_t seed, uint64_t epoch, u
 {
     const struct cw_plan_info *info = cw_plan_info(plan);
     struct wanted wanted = {.number = number};
-    struct cw_rebatch_conf conf = {.rules = info->join, .out = &info->out, .consumers = 1};
+    struct cw_rebatch_conf conf = {
+        .rules = info->join, .out = &info->out, .pads = info->pads, .consumers = 1};
     struct cw_pos from = {.epoch = epoch};
     struct cw_rebatch join;
     /* The preceding batch is made as well, so that its bad elements are not counted in this one. */

@@ -127,7 +127,7 @@ static int take_info(struct cw_job *job, const Cachew__V1__PlanInfo *sent, struc
     if (cw_wire_info_from(sent, &checked, &why) != 0)
         return cw_err_set(err, CW_E_INTERNAL,
                           "the worker that prepared the job sent nothing valid: %s", why.msg);
-    cw_spec_fini(&checked.out);
+    cw_wire_info_fini(&checked);
     Cachew__V1__PlanInfo *info = copy_info(sent);
     if (!info)
         return cw_err_set(err, CW_E_NOMEM, "out of memory for the job's facts");

@@ -79,7 +79,7 @@ static int read_info(struct cw_job *job, const struct cw_state_job *row, struct 
     struct cw_plan_info checked = {0};
     Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, row->info.n, row->info.p);
     int rc = cw_wire_info_from(info, &checked, err);
-    cw_spec_fini(&checked.out);
+    cw_wire_info_fini(&checked);
     if (rc == 0)
         rc = cw_job_set_info(job, info, err);
     if (rc != 0 && info)

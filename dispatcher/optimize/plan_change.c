@@ -286,7 +286,7 @@ static Cachew__V1__PlanInfo *take_info(const struct cw_job *job,
     if (!opened->info || opened->info->n_cacheable != job->graph->n_nodes ||
         cw_wire_info_from(opened->info, &checked, NULL) != 0)
         return NULL;
-    cw_spec_fini(&checked.out);
+    cw_wire_info_fini(&checked);
     struct cw_buf *packed = cw_wire_pack(&opened->info->base);
     Cachew__V1__PlanInfo *info = cachew__v1__plan_info__unpack(NULL, packed->len, packed->data);
     cw_buf_unref(packed);

@@ -320,6 +320,16 @@ static int pack_rows(struct inside *inside, const struct cw_spec *spec, struct c
     return rc;
 }
 
+/* Leaves out what the client cannot fill up: it is longer than the group allows. */
+static int check_padded(struct inside *inside, struct cw_err *err)
+{
+    const struct cw_plan *plan = inside->task->plan;
+    if (!plan->info.pads)
+        return 0;
+    inside->at = plan->sparse.pads;
+    return check_rows(inside, err);
+}
+
 int cw_inside_run(struct cw_exec_task *task, struct cw_thread_context *work, int64_t *left,
                   int64_t *bad, struct cw_err *err)
 {
@@ -335,8 +345,11 @@ int cw_inside_run(struct cw_exec_task *task, struct cw_thread_context *work, int
                                                            : run_element(&inside, err);
         step(&inside);
     }
+    const struct cw_spec *spec = &plan->nodes[inside.at].out;
     if (rc == 0)
-        rc = pack_rows(&inside, &plan->nodes[inside.at].out, err);
+        rc = check_padded(&inside, err);
+    if (rc == 0)
+        rc = pack_rows(&inside, spec, err);
     *left = (int64_t)inside.in.n;
     *bad += inside.bad;
     cw_mem_free(inside.in.v);

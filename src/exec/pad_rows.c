@@ -6,11 +6,8 @@
 /* One field that is filled up. */
 struct padding {
     const struct cw_field *field; /* what comes in */
-    struct cw_op_pad how;
-    int64_t dims[CW_RANK_MAX]; /* that all rows get */
-    size_t bytes;              /* of a row */
-    int mask_rank;             /* of a row's mask */
-    size_t mask_bytes;
+    struct cw_pad how;
+    struct cw_pad_shape shape; /* that all rows get */
 };
 
 static int find(const struct cw_plan_node *group, size_t f, struct padding *ret_padding)
@@ -44,104 +41,42 @@ int cw_pad_check(const struct cw_plan_node *group, const struct cw_view *row, st
 static int measure(struct padding *padding, const struct cw_row_batch *rows, size_t f,
                    struct cw_err *err)
 {
-    struct cw_field whole = {.dtype = padding->field->dtype, .rank = padding->field->rank};
-    int64_t multiple = padding->how.multiple;
-    for (int d = 0; d < whole.rank; d++) {
-        int64_t most = CW_MAX(padding->how.to[d], 0);
-        for (size_t r = 0; padding->how.to[d] < 0 && r < rows->n; r++)
-            most = CW_MAX(most, rows->row[r][f].dims[d]);
-        if (padding->how.to[d] < 0 && d == 0)
-            most = CW_MAX(most, rows->least);
-        if (padding->how.to[d] < 0)
-            most = (most + multiple - 1) / multiple * multiple;
-        whole.dims[d] = padding->dims[d] = most;
-        padding->mask_rank = padding->how.on[d] ? d + 1 : padding->mask_rank;
-    }
-    int64_t bytes = cw_field_bytes(&whole);
-    if (bytes < 0)
-        return cw_err_set(err, CW_E_LIMIT, "field \"%s\" is too large when it is filled up",
-                          padding->field->name);
-    whole.dtype = CW_DTYPE_BOOL;
-    whole.rank = padding->mask_rank;
-    padding->bytes = (size_t)bytes;
-    padding->mask_bytes = (size_t)CW_MAX(cw_field_bytes(&whole), 0);
-    return 0;
-}
-
-/* Fills memory with values of `unit` bytes. */
-static void fill(char *to, size_t bytes, const unsigned char *value, size_t unit)
-{
-    size_t done = CW_MIN(unit, bytes);
-    if (bytes == 0)
-        return;
-    memcpy(to, value, done);
-    for (size_t n; done < bytes; done += n) {
-        n = CW_MIN(done, bytes - done);
-        memcpy(to + done, to, n);
-    }
-}
-
-/* Copies an array of `dims` into its place in a larger one; each value has `unit` bytes. from: NULL sets
- * all bytes to 1 instead. */
-static void place(const struct padding *padding, int rank, const int64_t *dims, size_t unit,
-                  const char *from, char *to)
-{
-    size_t run = unit, step[CW_RANK_MAX] = {0}, outer = 1;
-    int last = rank - 1;
-    for (int d = rank - 1; d >= 0; d--)
-        step[d] = d == rank - 1 ? unit : step[d + 1] * (size_t)padding->dims[d + 1];
-    while (last > 0 && dims[last] == padding->dims[last])
-        last--;
-    for (int d = last; d < rank; d++)
-        run *= (size_t)dims[d];
-    for (int d = 0; d < last; d++)
-        outer *= (size_t)dims[d];
-    for (int d = 0; padding->how.left && d <= last; d++)
-        to += (size_t)(padding->dims[d] - dims[d]) * step[d];
-    for (size_t o = 0; run > 0 && o < outer; o++) {
-        size_t at = 0, rest = o;
-        for (int d = last - 1; d >= 0; d--) {
-            at += rest % (size_t)dims[d] * step[d];
-            rest /= (size_t)dims[d];
-        }
-        if (from)
-            memcpy(to + at, from + o * run, run);
-        else
-            memset(to + at, 1, run);
-    }
+    const struct cw_field *field = padding->field;
+    int64_t most[CW_RANK_MAX] = {rows->least};
+    for (size_t r = 0; r < rows->n; r++)
+        for (int d = 0; d < field->rank; d++)
+            most[d] = CW_MAX(most[d], rows->row[r][f].dims[d]);
+    int rc = cw_pad_measure(&padding->how, field->dtype, field->rank, most, &padding->shape, err);
+    return rc < 0 ? cw_err_wrap(err, "field \"%s\"", field->name) : 0;
 }
 
 /* Makes the view of the lengths of a row. */
 static int add_length(const struct padding *padding, const struct cw_view *from,
                       struct cw_arena *arena, struct cw_view *ret_view)
 {
-    int64_t *lengths = cw_arena_alloc(arena, CW_RANK_MAX * sizeof(*lengths)), n = 0;
+    int64_t *lengths = cw_arena_alloc(arena, CW_RANK_MAX * sizeof(*lengths));
     if (!lengths)
         return CW_E_NOMEM;
-    for (int d = 0; d < from->rank; d++)
-        if (padding->how.on[d])
-            lengths[n++] = from->dims[d];
+    const size_t n = cw_pad_lengths(&padding->how, from->rank, from->dims, lengths);
     *ret_view = (struct cw_view){.data = lengths,
-                                 .bytes = (size_t)n * sizeof(*lengths),
+                                 .bytes = n * sizeof(*lengths),
                                  .dtype = CW_DTYPE_I64,
                                  .rank = n > 1,
-                                 .dims = {n}};
+                                 .dims = {(int64_t)n}};
     return 0;
 }
 
 static int add_mask(const struct padding *padding, const struct cw_view *from,
                     struct cw_arena *arena, struct cw_view *ret_view)
 {
-    char *mask = cw_arena_alloc(arena, padding->mask_bytes + 1);
+    const struct cw_pad_shape *shape = &padding->shape;
+    char *mask = cw_arena_alloc(arena, shape->mask_bytes + 1);
     if (!mask)
         return CW_E_NOMEM;
-    memset(mask, 0, padding->mask_bytes);
-    place(padding, padding->mask_rank, from->dims, 1, NULL, mask);
-    *ret_view = (struct cw_view){.data = mask,
-                                 .bytes = padding->mask_bytes,
-                                 .dtype = CW_DTYPE_BOOL,
-                                 .rank = padding->mask_rank};
-    memcpy(ret_view->dims, padding->dims, sizeof(ret_view->dims));
+    cw_pad_mask(&padding->how, shape, from->dims, mask);
+    *ret_view = (struct cw_view){
+        .data = mask, .bytes = shape->mask_bytes, .dtype = CW_DTYPE_BOOL, .rank = shape->mask_rank};
+    memcpy(ret_view->dims, shape->dims, sizeof(ret_view->dims));
     return 0;
 }
 
@@ -149,8 +84,8 @@ static int add_mask(const struct padding *padding, const struct cw_view *from,
 static int pad_row(const struct padding *padding, const struct cw_view *from,
                    struct cw_arena *arena, struct cw_view *row, size_t f)
 {
-    size_t unit = cw_dtype_bytes(from->dtype);
-    char *to = cw_arena_alloc(arena, padding->bytes + 1);
+    const struct cw_pad_shape *shape = &padding->shape;
+    char *to = cw_arena_alloc(arena, shape->bytes + 1);
     int rc = to ? 0 : CW_E_NOMEM;
     if (rc == 0 && padding->how.length >= 0)
         rc = add_length(padding, from, arena, &row[padding->how.length]);
@@ -158,13 +93,11 @@ static int pad_row(const struct padding *padding, const struct cw_view *from,
         rc = add_mask(padding, from, arena, &row[padding->how.mask]);
     if (rc < 0)
         return rc;
-    if (padding->bytes != from->bytes)
-        fill(to, padding->bytes, padding->how.value, unit);
-    place(padding, from->rank, from->dims, unit, from->data, to);
+    cw_pad_row(&padding->how, shape, from->dtype, from->rank, from->dims, from->data, to);
     row[f] = *from;
     row[f].data = to;
-    row[f].bytes = padding->bytes;
-    memcpy(row[f].dims, padding->dims, sizeof(row[f].dims));
+    row[f].bytes = shape->bytes;
+    memcpy(row[f].dims, shape->dims, sizeof(row[f].dims));
     return 0;
 }
 
@@ -178,7 +111,7 @@ static int pad_field(const struct cw_plan_node *group, const struct cw_row_batch
     for (size_t r = 0; rc == 0 && r < rows->n; r++) {
         to[r][f] = rows->row[r][f];
         if (on && pad_row(&padding, &rows->row[r][f], arena, to[r], f) < 0)
-            rc = cw_err_set(err, CW_E_NOMEM, "no memory to fill up %zu bytes", padding.bytes);
+            rc = cw_err_set(err, CW_E_NOMEM, "no memory to fill up %zu bytes", padding.shape.bytes);
     }
     return rc;
 }

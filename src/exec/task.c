@@ -95,7 +95,7 @@ int cw_exec_task_begin(struct cw_exec_task *task, struct cw_err *err)
     task->lead = group != SIZE_MAX || plan->info.sparse;
     task->spec = &plan->nodes[task->cut.node].out;
     task->out = group != SIZE_MAX ? &plan->nodes[group].out : task->spec;
-    task->fixed = all_fixed(task->spec) && plan->inside_n == 0 &&
+    task->fixed = all_fixed(task->spec) && plan->inside_n == 0 && !plan->info.pads &&
                   !(group != SIZE_MAX && plan->nodes[group].op->group_pad);
     cw_row_way_find(task, task->plan, &task->cut, &task->begun);
     task->way = task->begun;

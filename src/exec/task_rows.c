@@ -69,6 +69,16 @@ static int store_fixed(struct cw_thread_context *work, const struct cw_element *
     return 0;
 }
 
+/* Whether the group that fills the row up, here or in the client, allows its length. */
+static int check_padded(const struct cw_exec_task *task, const struct cw_element *element,
+                        struct cw_err *err)
+{
+    const struct cw_plan *plan = task->plan;
+    const bool by_client = plan->info.pads && plan->inside_n == 0;
+    const size_t group = by_client ? plan->sparse.pads : task->cut.group;
+    return group == SIZE_MAX ? 0 : cw_pad_check(&plan->nodes[group], element->fields, err);
+}
+
 static int store_kept(struct cw_exec_task *task, struct cw_thread_context *work, int64_t row,
                       const struct cw_element *element, struct cw_err *err)
 {
@@ -79,9 +89,7 @@ static int store_kept(struct cw_exec_task *task, struct cw_thread_context *work,
             return rc;
         bytes += CW_ALIGN_UP(element->fields[f].bytes, KEPT_ALIGN);
     }
-    int rc = 0;
-    if (task->cut.group != SIZE_MAX)
-        rc = cw_pad_check(&task->plan->nodes[task->cut.group], element->fields, err);
+    int rc = check_padded(task, element, err);
     if (rc < 0)
         return rc;
     uint8_t *block = cw_row_memory_get(task, work, bytes);

@@ -204,10 +204,7 @@ static int add_group(const struct cw_checked *checked, size_t i, struct cw_spars
     if (cw_op_is_inside(node->op, node->opts, true))
         return add_inside(checked, i, sparse, err);
     if (node->op->group_pad)
-        return refuse(checked, i, sparse->first,
-                      "cannot fill up rows, since the trainer's process cuts these batches; say "
-                      "within: \"item\", or use batch with `ragged`",
-                      err);
+        sparse->pads = i;
     sparse->batch = node->op->group_size(node->opts);
     sparse->drop_remainder = node->op->group_drops(node->opts);
     return 0;
@@ -244,7 +241,7 @@ static int begin(const struct cw_checked *checked, size_t i, struct cw_sparse *s
 static int find(const struct cw_checked *checked, struct cw_sparse *ret_sparse, size_t *at,
                 struct cw_err *err)
 {
-    struct cw_sparse sparse = {.first = SIZE_MAX, .take = -1};
+    struct cw_sparse sparse = {.first = SIZE_MAX, .take = -1, .pads = SIZE_MAX};
     for (size_t i = 0; i < checked->graph->n; i++) {
         if (!checked->nodes[i].sparse)
             continue;

@@ -18,6 +18,8 @@ struct cw_sparse {
     int64_t skip;  /* number of rows that are left out at the start of an epoch */
     int64_t take;  /* the most rows that are used after that; -1: all */
     int64_t batch; /* rows of a batch; 0: there is no batch */
+    size_t
+        pads; /* the node of the batch if it fills rows up, which the client does then; else SIZE_MAX */
     bool drop_remainder;
 };
 /* Fills *ret_sparse. The nodes have op, opts, inputs and sparse set. Errors name the node and the

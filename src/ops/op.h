@@ -22,6 +22,7 @@
 #include "base/stop.h"
 #include "conf/opt.h"
 #include "data/element.h"
+#include "data/pad.h"
 #include "ops/loose_rows.h"
 #include "ops/motion.h"
 #include "ops/op_facts.h"
@@ -178,18 +179,6 @@ struct cw_op_probe {
     const struct cw_element *elements;
     size_t n;
     const struct cw_stop *stop; /* set when nobody needs the job any more */
-};
-
-/* How a group operator fills the rows of a field up to one shape. */
-struct cw_op_pad {
-    bool on[CW_RANK_MAX];    /* the dims that are filled up */
-    int64_t to[CW_RANK_MAX]; /* what they become; -1: the largest of the rows */
-    int64_t multiple;        /* the largest is rounded up to a multiple of this */
-    unsigned char value[8];  /* what is filled in, one value of the field's dtype */
-    bool left;               /* it is filled in before the row's own values */
-    /* the fields of the output that tell how long rows were, and which values are their own; -1:
-     * none */
-    int length, mask;
 };
 
 /* The rows of an item, in order, for a group operator that works inside items. What it makes may have
@@ -421,8 +410,7 @@ struct cw_op {
     bool takes_batches; /* it works on batches of strings, and of rows of different shapes */
     /* Optional, for group operators whose rows are filled up: says how field f is; false: it is not.
      * Fields keep their places in the output; those of lengths and masks stand behind them. */
-    bool (*group_pad)(const void *opts, const struct cw_spec *in, size_t f,
-                      struct cw_op_pad *ret_pad);
+    bool (*group_pad)(const void *opts, const struct cw_spec *in, size_t f, struct cw_pad *ret_pad);
 };
 
 /* ---- the registry (op_list.h) ---- */

@@ -29,6 +29,22 @@ static void find_inside(struct cw_plan *plan)
             plan->inside[--n] = (uint16_t)at;
 }
 
+/* Says how the client fills up rows, as the group does whose batches it cuts. */
+static struct cw_pads *find_pads(const struct cw_plan *plan)
+{
+    if (plan->sparse.pads == SIZE_MAX)
+        return NULL;
+    const struct cw_plan_node *group = &plan->nodes[plan->sparse.pads];
+    struct cw_pads *pads = cw_pads_new(group->in->n);
+    bool any = false;
+    for (size_t f = 0; f < pads->n; f++) {
+        struct cw_pads_field *field = &pads->field[f];
+        any |= field->is = group->op->group_pad(group->opts, group->in, f, &field->how);
+    }
+    pads->extra = group->out.n - pads->n;
+    return any ? pads : cw_pads_unref(pads);
+}
+
 static void cut_sparse(struct cw_plan *plan)
 {
     struct cw_plan_info *info = &plan->info;
@@ -47,6 +63,7 @@ static void cut_sparse(struct cw_plan *plan)
                                        .batch = sparse->batch,
                                        .drop_remainder = sparse->drop_remainder,
                                        .whole = sparse->whole && sparse->batch == 0};
+    info->pads = plan->pads = find_pads(plan);
     if (sparse->take == 0)
         info->items = 0;
     info->item_bytes = multiply(cw_sparse_row_bytes(&plan->nodes[plan->output].out), chunk);

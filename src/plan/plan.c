@@ -151,6 +151,7 @@ struct cw_plan *cw_plan_unref(struct cw_plan *plan)
     cw_mem_free(plan->inside);
     cw_mem_free(plan->passing);
     cw_plan_free_uses(plan);
+    cw_pads_unref(plan->pads);
     cw_checked_unref(plan->checked);
     cw_stop_unref(plan->stop);
     cw_mem_free(plan->written_node);

@@ -12,6 +12,7 @@
 
 #include "cache/record/record_cache.h"
 #include "data/batch.h"
+#include "data/pad.h"
 #include "graph/check.h"
 
 struct cw_plan;
@@ -38,6 +39,9 @@ struct cw_plan_info {
      * otherwise -1. */
     struct cw_spec out;
     struct cw_plan_join join;
+    /* Sparse: how the client fills up the rows of a batch; NULL: it does not. A plan owns it, and whoever
+     * got it from a peer (wire/wire.h). */
+    struct cw_pads *pads;
     /* of pipeline and identity of the sources: equal fingerprints mean equal data */
     struct cw_hash fingerprint;
     /* Parts of the fingerprint: of the operators and options, and of the files' names and sizes; 0:

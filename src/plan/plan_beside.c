@@ -71,7 +71,7 @@ static int check_info(const struct cw_plan_info *a, const struct cw_plan_info *b
         what = "another number of items";
     else if (!cw_spec_eq(&a->out, &b->out))
         what = "another output";
-    else if (!is_same_join(&a->join, &b->join))
+    else if (!is_same_join(&a->join, &b->join) || !cw_pads_eq(a->pads, b->pads))
         what = "rows that are joined in another way";
     return what ? cw_err_set(err, CW_E_INVALID, "the plan gives %s than the written pipeline", what)
                 : 0;

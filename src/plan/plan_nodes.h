@@ -104,6 +104,7 @@ struct cw_plan_node {
 struct cw_plan {
     _Atomic int refs;
     struct cw_checked *checked; /* holds one reference */
+    struct cw_pads *pads;       /* that of `info`; holds one reference, or is NULL */
     uint64_t seed;
     uint32_t reader;      /* who may read its sources (io/source_root.h): whoever opened it */
     struct cw_stop *stop; /* holds one reference, or is NULL */

@@ -65,6 +65,7 @@ info_pb *cw_wire_info_to(const struct cw_plan_info *info)
     message->batch = info->batch;
     message->chunk = info->chunk;
     message->out = cw_wire_spec_to(&info->out);
+    cw_wire_pads_to(info, message);
     message->join_skip = info->join.skip;
     message->join_take = info->join.take;
     message->join_batch = info->join.batch;
@@ -121,9 +122,18 @@ int cw_wire_info_from(const info_pb *message, struct cw_plan_info *ret_info, str
         if (code)
             return code;
     }
+    code = cw_wire_pads_from(message, &out, &info.pads, err);
+    if (code)
+        return cw_err_wrap(err, "facts of the pipeline");
     info.out = cw_spec_take(&out);
     *ret_info = info;
     return 0;
+}
+
+void cw_wire_info_fini(struct cw_plan_info *info)
+{
+    cw_spec_fini(&info->out);
+    info->pads = cw_pads_unref(info->pads);
 }
 
 interval_pb **cw_wire_set_to(const struct cw_set *set, size_t *ret_n)

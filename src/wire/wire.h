@@ -69,9 +69,11 @@ void cw_wire_spec_free(Cachew__V1__Spec *message);
 int cw_wire_spec_from(const Cachew__V1__Spec *message, struct cw_spec *spec, struct cw_err *err);
 Cachew__V1__PlanInfo *cw_wire_info_to(const struct cw_plan_info *info) CW_MUST_CHECK;
 void cw_wire_info_free(Cachew__V1__PlanInfo *message);
-/* The caller frees ret_info->out. */
+/* The caller frees what it owns with cw_wire_info_fini. */
 int cw_wire_info_from(const Cachew__V1__PlanInfo *message, struct cw_plan_info *ret_info,
                       struct cw_err *err);
+/* Frees the spec and how rows are filled up. */
+void cw_wire_info_fini(struct cw_plan_info *info);
 
 /* Adds to a PlanInfo which nodes may be cached: one entry for each node of the graph. The entries
  * are freed with the PlanInfo. */

@@ -30,4 +30,11 @@ bool cw_wire_text_ok(enum cw_wire_text kind, const uint8_t *p, size_t n);
 /* Replaces each byte that a text must not have by '?'. */
 void cw_wire_text_clean(uint8_t *p, size_t n);
 
+/* ---- how rows are filled up (pads.c) ---- */
+/* Adds what `info` says of it to a message. */
+void cw_wire_pads_to(const struct cw_plan_info *info, Cachew__V1__PlanInfo *message);
+/* Makes what a message says of it, of a batch with the spec `out`. *ret_pads stays if it says nothing. */
+int cw_wire_pads_from(const Cachew__V1__PlanInfo *message, const struct cw_spec *out,
+                      struct cw_pads **ret_pads, struct cw_err *err);
+
 #endif

@@ -43,7 +43,7 @@ static void decodes_a_path(const struct notes *notes)
 /* Whether the operator fills up the field that comes in as number f. */
 static bool is_filled_up(const struct cw_checked_node *checked, const struct cw_spec *in, size_t f)
 {
-    struct cw_op_pad pad;
+    struct cw_pad pad;
     return checked->op->group_pad && checked->op->group_pad(checked->opts, in, f, &pad);
 }
 

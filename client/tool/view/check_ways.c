@@ -22,8 +22,10 @@ static void say_sparse(const struct cw_sparse *sparse, struct cw_str *out)
         cw_str_add(out, "workers compute what stands behind it inside items, since that needs only "
                         "the rows of one");
     else
-        cw_str_add(out, "the trainer's process cuts its rows into batches, since nothing else "
-                        "behind it needs to know how many there are");
+        cw_str_addf(out,
+                    "the trainer's process cuts its rows into batches%s, since nothing else "
+                    "behind it needs to know how many there are",
+                    sparse->pads != SIZE_MAX ? " and fills them up" : "");
 }
 
 typedef void way_fn(const struct cw_checked *checked, size_t node, const char *way,

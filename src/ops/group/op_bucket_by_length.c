@@ -145,8 +145,7 @@ static int check_row(const void *opts, const struct cw_spec *in, const struct cw
                       in->fields[f].name, (long long)length, (long long)most);
 }
 
-static bool group_pad(const void *opts, const struct cw_spec *in, size_t f,
-                      struct cw_op_pad *ret_pad)
+static bool group_pad(const void *opts, const struct cw_spec *in, size_t f, struct cw_pad *ret_pad)
 {
     return cw_pad_options_of(&((const struct bucket_opts *)opts)->pad, in, f, ret_pad);
 }

@@ -132,8 +132,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return cw_pad_options_infer(&o->pad, in, one_size ? o->size : -1, ret_spec, err);
 }
 
-static bool group_pad(const void *opts, const struct cw_spec *in, size_t f,
-                      struct cw_op_pad *ret_pad)
+static bool group_pad(const void *opts, const struct cw_spec *in, size_t f, struct cw_pad *ret_pad)
 {
     return cw_pad_options_of(&((const struct group_opts *)opts)->pad, in, f, ret_pad);
 }

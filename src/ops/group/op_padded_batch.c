@@ -50,8 +50,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     return cw_pad_options_infer(&o->pad, &in[0], o->drop_remainder ? o->size : -1, ret_spec, err);
 }
 
-static bool group_pad(const void *opts, const struct cw_spec *in, size_t f,
-                      struct cw_op_pad *ret_pad)
+static bool group_pad(const void *opts, const struct cw_spec *in, size_t f, struct cw_pad *ret_pad)
 {
     return cw_pad_options_of(&((const struct padded_opts *)opts)->pad, in, f, ret_pad);
 }
@@ -91,9 +90,10 @@ const struct cw_op cw_op_padded_batch = {
         "and `mask` add fields that tell what an element's own values are. Fields of one shape are "
         "batched as\n"
         "they are, unless `length` names them; so are strings, and lists of as many strings each.\n"
-        "Behind a filter the trainer's process, which cuts batches there, only copies rows: say "
-        "within: \"item\"\n"
-        "(batches of what is left of each item), or use batch with `ragged`.",
+        "Behind an operator that changes the count, such as a filter, the trainer's process cuts "
+        "batches and fills\n"
+        "them up, and only take and skip may follow; with within = item a worker does (see "
+        "batch).",
     .kind = CW_OP_GROUP,
     .inputs_min = 1,
     .inputs_max = 1,

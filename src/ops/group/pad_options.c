@@ -4,8 +4,6 @@
 #include <string.h>
 #include "ops/kernels/num.h"
 
-#define LENGTH_MAX (INT64_C(1) << 40)
-
 enum { RIGHT, LEFT };
 const char *const cw_pad_sides[] = {"right", "left", NULL};
 
@@ -16,7 +14,7 @@ static bool is_number(const struct cw_value *v)
 
 static bool is_length(const struct cw_value *v)
 {
-    return v->type == CW_VALUE_I64 && v->i >= 0 && v->i <= LENGTH_MAX;
+    return v->type == CW_VALUE_I64 && v->i >= 0 && v->i <= CW_PAD_LENGTH_MAX;
 }
 
 /* A length of one field. */
@@ -84,11 +82,11 @@ void cw_pad_value_set(const struct cw_value *option, const struct cw_field *fiel
 
 /* Says how a field is filled up: the dims that are not known, and those that have a length by name. */
 static bool pad_field(const struct cw_pad_options *o, const struct cw_field *field,
-                      struct cw_op_pad *ret_pad)
+                      struct cw_pad *ret_pad)
 {
     const struct cw_value *length = of_field(&o->length, field->name);
     bool named = o->length.type == CW_VALUE_OBJECT && length;
-    struct cw_op_pad pad = {.multiple = o->multiple, .left = o->side == LEFT};
+    struct cw_pad pad = {.multiple = o->multiple, .left = o->side == LEFT};
     bool any = false;
     for (int d = 0; field->dtype != CW_DTYPE_STR && d < field->rank; d++) {
         int64_t to = length_of(length, d);
@@ -104,7 +102,7 @@ static bool pad_field(const struct cw_pad_options *o, const struct cw_field *fie
 }
 
 bool cw_pad_options_of(const struct cw_pad_options *o, const struct cw_spec *in, size_t f,
-                       struct cw_op_pad *ret_pad)
+                       struct cw_pad *ret_pad)
 {
     int at = (int)in->n;
     for (size_t i = 0; i < f; i++)
@@ -166,8 +164,7 @@ static int add_extra(struct cw_spec *spec, const char *name, const char *suffix,
 }
 
 static int add_extras(const struct cw_pad_options *o, const struct cw_field *field,
-                      const struct cw_op_pad *pad, int64_t n, struct cw_spec *spec,
-                      struct cw_err *err)
+                      const struct cw_pad *pad, int64_t n, struct cw_spec *spec, struct cw_err *err)
 {
     int64_t lengths[2] = {n, 0}, mask[CW_RANK_MAX + 1] = {n};
     int rank = 0, rc = 0;
@@ -185,7 +182,7 @@ static int add_extras(const struct cw_pad_options *o, const struct cw_field *fie
 }
 
 /* Gives a field its shape in a batch. */
-static int batch_field(struct cw_field *field, int64_t n, const struct cw_op_pad *pad,
+static int batch_field(struct cw_field *field, int64_t n, const struct cw_pad *pad,
                        struct cw_err *err)
 {
     if (field->rank >= CW_RANK_MAX)
@@ -203,7 +200,7 @@ int cw_pad_options_infer(const struct cw_pad_options *o, const struct cw_spec *i
                          struct cw_spec *ret_spec, struct cw_err *err)
 {
     CW_SPEC_AUTO spec = cw_spec_copy(in);
-    struct cw_op_pad pad;
+    struct cw_pad pad;
     int rc = check_names(&o->length, "length", in, err);
     if (rc == 0)
         rc = check_names(&o->value, "value", in, err);

@@ -55,7 +55,7 @@ int cw_pad_options_infer(const struct cw_pad_options *o, const struct cw_spec *i
                          struct cw_spec *ret_spec, struct cw_err *err);
 /* group_pad of the operator. */
 bool cw_pad_options_of(const struct cw_pad_options *o, const struct cw_spec *in, size_t f,
-                       struct cw_op_pad *ret_pad);
+                       struct cw_pad *ret_pad);
 /* Checks an option that is a number or an object of numbers by field, and puts what it says of a field, as
  * a value of its dtype, into `value`. */
 int cw_pad_value_check(const struct cw_value *option, struct cw_err *err);

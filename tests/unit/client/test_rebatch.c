@@ -717,19 +717,235 @@ static void test_whole(void **arg)
     cw_rebatch_fini(&join);
 }
 
+/* ---- rows that are filled up ---- */
+
+/* What is delivered, and how: "t" to a multiple of 2, on the right; both dims of "m" on the left. */
+static struct cw_field padded_fields[] = {
+    {"t", CW_DTYPE_I64, 2, {-1, -1}},       {"m", CW_DTYPE_U8, 3, {-1, -1, -1}},
+    {"t_length", CW_DTYPE_I64, 1, {-1}},    {"t_mask", CW_DTYPE_BOOL, 2, {-1, -1}},
+    {"m_length", CW_DTYPE_I64, 2, {-1, 2}}, {"m_mask", CW_DTYPE_BOOL, 3, {-1, -1, -1}}};
+static const struct cw_spec padded_out = {.n = 6, .fields = padded_fields};
+
+static struct cw_pads *padded_pads(void)
+{
+    static const struct cw_pad t = {.on = {true},
+                                    .to = {-1},
+                                    .multiple = 2,
+                                    .value = {9},
+                                    .length = 2,
+                                    .mask = 3},
+                               m = {.on = {true, true},
+                                    .to = {-1, -1},
+                                    .multiple = 1,
+                                    .value = {200},
+                                    .left = true,
+                                    .length = 4,
+                                    .mask = 5};
+    struct cw_pads *pads = cw_pads_new(2);
+    struct cw_err err = {0};
+    pads->field[0] = (struct cw_pads_field){true, t};
+    pads->field[1] = (struct cw_pads_field){true, m};
+    assert_int_equal(cw_pads_check(pads, &padded_out, &err), 0);
+    assert_int_equal(pads->extra, 4);
+    return pads;
+}
+
+static void check_t(const struct cw_batch *batch, int64_t first)
+{
+    const int64_t *dims = batch->tensors[0].field.dims, *t = cw_batch_data(batch, 0),
+                  *length = cw_batch_data(batch, 2);
+    const unsigned char *mask = cw_batch_data(batch, 3);
+    int64_t most = 0, n, m[2];
+    for (int64_t r = 0; r < dims[0]; r++) {
+        row_shapes(first + r, false, &n, m);
+        most = CW_MAX(most, n);
+        assert_int_equal(length[r], n);
+        for (int64_t i = 0; i < dims[1]; i++) {
+            assert_int_equal(t[r * dims[1] + i], i < n ? first + r : 9);
+            assert_int_equal(mask[r * dims[1] + i], i < n);
+        }
+    }
+    assert_int_equal(dims[1], (most + 1) / 2 * 2);
+    assert_int_equal(batch->tensors[3].field.dims[1], dims[1]);
+}
+
+static void check_m(const struct cw_batch *batch, int64_t first)
+{
+    const int64_t *dims = batch->tensors[1].field.dims, *lengths = cw_batch_data(batch, 4);
+    const unsigned char *values = cw_batch_data(batch, 1), *mask = cw_batch_data(batch, 5);
+    int64_t most[2] = {0}, n, m[2];
+    for (int64_t r = 0; r < dims[0]; r++) {
+        row_shapes(first + r, false, &n, m);
+        for (int64_t i = 0, at = r * dims[1] * dims[2]; i < dims[1]; i++)
+            for (int64_t k = 0; k < dims[2]; k++, at++) {
+                bool own = i >= dims[1] - m[0] && k >= dims[2] - m[1];
+                assert_int_equal(values[at], own ? (unsigned char)(first + r) : 200);
+                assert_int_equal(mask[at], own);
+            }
+        for (int d = 0; d < 2; d++) {
+            assert_int_equal(lengths[2 * r + d], m[d]);
+            most[d] = CW_MAX(most[d], m[d]);
+        }
+    }
+    assert_true(dims[1] == most[0] && dims[2] == most[1]);
+    assert_memory_equal(batch->tensors[5].field.dims, dims, 3 * sizeof(dims[0]));
+}
+
+static void check_padded(const struct cw_batch *batch, int64_t first)
+{
+    struct cw_err err = {0};
+    assert_int_equal(cw_batch_validate(batch, &err), 0);
+    assert_int_equal(batch->n, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(batch->tensors[i].field.name, padded_fields[i].name);
+        assert_int_equal(batch->tensors[i].field.rank, padded_fields[i].rank);
+        assert_int_equal(batch->tensors[i].field.dims[0], batch->elements);
+    }
+    assert_int_equal(batch->tensors[4].field.dims[1], 2);
+    check_t(batch, first);
+    check_m(batch, first);
+}
+
+static void test_padded(void **arg)
+{
+    (void)arg;
+    struct cw_pads *pads = padded_pads();
+    for (int64_t size = 1; size < 70; size = 2 * size + 1) {
+        struct cw_rebatch_conf conf = {
+            .rules = {0, -1, size, false, false}, .out = &padded_out, .pads = pads, .consumers = 1};
+        struct cw_pos zero = {0};
+        struct cw_rebatch join;
+        struct result result = {.n = 0};
+        struct cw_err err = {0};
+        int64_t at = 0;
+        cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+        for (uint64_t item = 0; item < ITEMS; item++) {
+            struct cw_item_rows *rows = ragged_rows(item, at, rows_in(item), false);
+            assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
+            cw_item_rows_free(rows);
+            at += (int64_t)rows_in(item);
+        }
+        assert_int_equal(cw_rebatch_end(&join, &err), 0);
+        assert_int_equal(result.n, (total_rows() + (uint64_t)size - 1) / (uint64_t)size);
+        for (size_t k = 0; k < result.n; k++)
+            check_padded(result.batches[k], (int64_t)k * size);
+        clear(&result);
+        cw_rebatch_fini(&join);
+    }
+    cw_pads_unref(pads);
+}
+
+/* Items of rows of one shape come stacked, and fields that are not filled up stay what they are. */
+static void test_padded_stacked(void **arg)
+{
+    (void)arg;
+    static struct cw_field fields[] = {{"v", CW_DTYPE_I64, 1, {-1}},
+                                       {"pair", CW_DTYPE_F32, 2, {-1, 5}},
+                                       {"text", CW_DTYPE_STR, 1, {-1}}};
+    static const struct cw_spec out = {.n = 3, .fields = fields};
+    struct cw_pads *pads = cw_pads_new(3);
+    struct cw_rebatch_conf conf = {
+        .rules = {0, -1, 4, false, false}, .out = &out, .pads = pads, .consumers = 1};
+    struct cw_pos zero = {0};
+    struct cw_rebatch join;
+    struct result result = {.n = 0};
+    struct cw_err err = {0};
+    pads->field[1] = (struct cw_pads_field){
+        true, {.on = {true}, .to = {5}, .multiple = 1, .length = -1, .mask = -1}};
+    assert_int_equal(cw_pads_check(pads, &out, &err), 0);
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    for (uint64_t item = 0; item < 3; item++) {
+        struct cw_item_rows *rows = item_rows(item, (int64_t)item * 5, 5);
+        assert_int_equal(cw_rebatch_item(&join, rows, &err), 0);
+        cw_item_rows_free(rows);
+    }
+    assert_int_equal(cw_rebatch_end(&join, &err), 0);
+    assert_int_equal(result.n, 4);
+    for (size_t k = 0; k < 4; k++) {
+        const struct cw_batch *batch = result.batches[k];
+        const int64_t *v = cw_batch_data(batch, 0);
+        const float *pair = cw_batch_data(batch, 1);
+        char text[64];
+        assert_int_equal(cw_batch_validate(batch, &err), 0);
+        assert_int_equal(batch->tensors[1].field.dims[1], 5);
+        const int64_t *offsets = cw_batch_data(batch, 2);
+        const char *bytes = (const char *)(offsets + batch->elements + 1);
+        for (size_t r = 0; r < batch->elements; r++) {
+            assert_int_equal(v[r], 4 * k + r);
+            for (size_t i = 0; i < 5; i++) // NOLINTNEXTLINE: exact by construction
+                assert_true(pair[5 * r + i] == (float)(i < 2 ? (i + 1) * (4 * k + r) : 0));
+            size_t len = text_of(v[r], text);
+            assert_int_equal(offsets[r + 1] - offsets[r], len);
+            assert_memory_equal(bytes + offsets[r], text, len);
+        }
+    }
+    clear(&result);
+    cw_rebatch_fini(&join);
+    cw_pads_unref(pads);
+}
+
+/* A worker that lies about rows, or sends other fields, or rows that are longer than the pipeline allows. */
+static void test_padded_lies(void **arg)
+{
+    static const int64_t lies[] = {-1, INT64_MIN, INT64_MAX, 1 << 20, 3};
+    (void)arg;
+    struct cw_pads *pads = padded_pads();
+    struct cw_rebatch_conf conf = {
+        .rules = {0, -1, 3, false, false}, .out = &padded_out, .pads = pads, .consumers = 1};
+    struct cw_pos zero = {0};
+    struct cw_rebatch join;
+    struct result result = {.n = 0};
+    struct cw_err err = {0};
+    struct cw_item_rows *rows = NULL;
+    for (size_t i = 0; i < 24 * CW_ARRAY_LEN(lies); i++) {
+        const size_t at = i / CW_ARRAY_LEN(lies);
+        rows = ragged_rows(0, 0, 6, false);
+        memcpy((char *)rows->head->buf->data + rows->head->tensors[at % 2].offset + at / 2 * 8,
+               &lies[i % CW_ARRAY_LEN(lies)], sizeof(lies[0]));
+        cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+        if (cw_rebatch_item(&join, rows, &err) == 0) {
+            for (size_t b = 0; b < result.n; b++)
+                assert_int_equal(cw_batch_validate(result.batches[b], &err), 0);
+        } else {
+            /* a row without values may have any length */
+            assert_true(err.code == CW_E_CORRUPT || err.code == CW_E_LIMIT);
+        }
+        cw_item_rows_free(rows);
+        clear(&result);
+        cw_rebatch_fini(&join);
+    }
+    rows = item_rows(0, 0, 5); /* other fields */
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), CW_E_CORRUPT);
+    cw_item_rows_free(rows);
+    cw_rebatch_fini(&join);
+    rows = ragged_rows(0, 0, 5, false); /* another dtype */
+    rows->head->tensors[0].field.dtype = CW_DTYPE_U64;
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), CW_E_CORRUPT);
+    cw_item_rows_free(rows);
+    cw_rebatch_fini(&join);
+    pads->field[0].how.to[0] = 2; /* row 3 has 3 numbers */
+    rows = ragged_rows(0, 0, 5, false);
+    conf.rules.batch = 5;
+    cw_rebatch_init(&join, &conf, &zero, 0, on_batch, on_alloc, &result);
+    assert_int_equal(cw_rebatch_item(&join, rows, &err), CW_E_CORRUPT);
+    assert_non_null(strstr(err.msg, "longer than it may be"));
+    cw_item_rows_free(rows);
+    cw_rebatch_fini(&join);
+    cw_pads_unref(pads);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_whole),
-                                       cmocka_unit_test(test_model),
-                                       cmocka_unit_test(test_floor),
-                                       cmocka_unit_test(test_holds_nothing),
-                                       cmocka_unit_test(test_scarce_memory),
-                                       cmocka_unit_test(test_skipped),
-                                       cmocka_unit_test(test_skipped_when_half_full),
-                                       cmocka_unit_test(test_bad_rows),
-                                       cmocka_unit_test(test_bad_elements),
-                                       cmocka_unit_test(test_ragged),
-                                       cmocka_unit_test(test_stacked),
-                                       cmocka_unit_test(test_ragged_lies)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whole),          cmocka_unit_test(test_padded),
+        cmocka_unit_test(test_padded_stacked), cmocka_unit_test(test_padded_lies),
+        cmocka_unit_test(test_model),          cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_holds_nothing),  cmocka_unit_test(test_scarce_memory),
+        cmocka_unit_test(test_skipped),        cmocka_unit_test(test_skipped_when_half_full),
+        cmocka_unit_test(test_bad_rows),       cmocka_unit_test(test_bad_elements),
+        cmocka_unit_test(test_ragged),         cmocka_unit_test(test_stacked),
+        cmocka_unit_test(test_ragged_lies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,28 +215,93 @@ static void nested(void **state)
     cw_plan_unref(plan);
 }
 
-/* One that keeps others in each epoch, so that no survey can tell how many there are. */
-static void refused_behind_a_filter(void **state)
+/* Behind a filter workers send rows as they are, without those that are too long, and say how the client has
+ * to fill them up: rows that came in, and rows that were made inside items. */
+static void check_filtered(const char *between, int64_t longest)
 {
-    static const char text[] =
-        "{\"pipeline\":[{\"op\":\"range\",\"stop\":3},{\"op\":\"shuffle\"},"
-        "{\"op\":\"take\",\"count\":2},{\"op\":\"filter\",\"expr\":\"x > 1\"},"
-        "{\"op\":\"padded_batch\",\"size\":2}]}";
-    struct cw_graph *graph = NULL;
-    struct cw_checked *checked = NULL;
+    CW_STR_AUTO nodes = {0};
+    struct cw_batch *batch = NULL;
+    struct cw_err err = {0};
+    uint64_t skipped = 0, rows = 0;
+    cw_str_addf(&nodes,
+                CHUNKS
+                ",{\"op\":\"filter\",\"expr\":\"len(name) >= 0\"}%s,{\"op\":\"padded_batch\","
+                "\"size\":3,\"length\":2,\"side\":\"left\",\"value\":0.5,\"mask\":true}",
+                between);
+    struct cw_plan *plan = plan_of(cw_str_text(&nodes), 0);
+    const struct cw_plan_info *info = cw_plan_info(plan);
+    const size_t x = (size_t)cw_spec_find(&info->out, "x");
+    assert_true(info->sparse && info->pads && info->join.batch == 3);
+    assert_int_equal(info->pads->n, info->out.n - 1);
+    assert_int_equal(info->pads->extra, 1);
+    for (size_t f = 0; f < info->pads->n; f++)
+        assert_int_equal(info->pads->field[f].is, f == x);
+    const struct cw_pad *pad = &info->pads->field[x].how;
+    const float half = 0.5F;
+    assert_true(pad->on[0] && pad->to[0] == 2 && pad->left && pad->multiple == 1);
+    assert_true(pad->length == -1 && pad->mask == (int)info->pads->n);
+    assert_memory_equal(pad->value, &half, sizeof(half));
+    for (uint64_t i = 0; i < info->items; i++) {
+        assert_int_equal(cw_exec_run(plan, 0, i, CW_BAD_SKIP, &batch, &err), 0);
+        skipped += batch->skipped;
+        rows += batch->elements;
+        for (size_t f = 0; batch->elements && f < batch->n; f++)
+            assert_true(strcmp(batch->tensors[f].field.name, "x_mask") != 0);
+        cw_batch_unref(batch);
+    }
+    assert_true(rows > 0);
+    assert_int_equal(skipped > 0, longest > 2);
+    if (longest > 2) {
+        int rc = 0;
+        for (uint64_t i = 0; rc == 0 && i < info->items; i++) {
+            batch = NULL;
+            rc = cw_exec_run(plan, 0, i, CW_BAD_FAIL, &batch, &err);
+            cw_batch_unref(batch);
+        }
+        assert_int_equal(rc, CW_E_INVALID);
+        assert_non_null(strstr(err.msg, "longer than the 2 to which it is to be filled up"));
+    }
+    cw_plan_unref(plan);
+}
+
+static void behind_a_filter(void **state)
+{
+    (void)state;
+    check_filtered("", 3);
+    check_filtered(",{\"op\":\"split\",\"only\":[\"x\"],\"length\":3}", 3);
+    check_filtered(",{\"op\":\"split\",\"only\":[\"x\"],\"length\":2}", 2);
+}
+
+/* A field of known size that has a length by name is filled up, too. */
+static void known_sizes_behind_a_filter(void **state)
+{
+    struct cw_batch *batch = NULL;
     struct cw_err err = {0};
     (void)state;
-    assert_int_equal(cw_graph_parse(text, sizeof(text) - 1, "test", &graph, &err), 0);
-    assert_int_equal(cw_graph_check(graph, &checked, &err), CW_E_UNSUPPORTED);
-    assert_non_null(strstr(err.msg, "cannot fill up rows"));
-    cw_graph_unref(graph);
+    struct cw_plan *plan =
+        plan_of("{\"op\":\"range\",\"stop\":7},{\"op\":\"inflate\",\"factor\":3},"
+                "{\"op\":\"filter\",\"expr\":\"len(x) > 0\"},"
+                "{\"op\":\"padded_batch\",\"size\":2,\"length\":{\"x\":2}}",
+                0);
+    assert_non_null(cw_plan_info(plan)->pads);
+    assert_int_equal(cw_exec_run(plan, 0, 0, CW_BAD_SKIP, &batch, &err), 0);
+    assert_true(batch->elements == 0 && batch->skipped == 7);
+    cw_batch_unref(batch);
+    cw_plan_unref(plan);
+    plan = plan_of("{\"op\":\"range\",\"stop\":7},{\"op\":\"filter\",\"expr\":\"x > 2\"},"
+                   "{\"op\":\"padded_batch\",\"size\":2}",
+                   0);
+    assert_null(cw_plan_info(plan)->pads); /* nothing to fill up */
+    cw_plan_unref(plan);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_where_they_belong), cmocka_unit_test(threads_do_not_show),
-        cmocka_unit_test(longer_ones_are_bad), cmocka_unit_test(nested),
-        cmocka_unit_test(refused_behind_a_filter)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values_are_where_they_belong),
+                                       cmocka_unit_test(threads_do_not_show),
+                                       cmocka_unit_test(longer_ones_are_bad),
+                                       cmocka_unit_test(nested),
+                                       cmocka_unit_test(behind_a_filter),
+                                       cmocka_unit_test(known_sizes_behind_a_filter)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

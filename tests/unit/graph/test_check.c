@@ -44,7 +44,9 @@ static const struct {
      "second batch"},
     {RANGE "," CHOSEN "," FILTER ",{\"op\":\"batch\",\"size\":2},{\"op\":\"unbatch\"}",
      "say within: \"item\" at that one"},
-    {RANGE "," CHOSEN "," FILTER ",{\"op\":\"padded_batch\",\"size\":2}", "say within: \"item\""},
+    {RANGE "," CHOSEN "," FILTER
+           ",{\"op\":\"padded_batch\",\"size\":2},{\"op\":\"cast\",\"dtype\":\"f32\"}",
+     "put it before the batch"},
     {RANGE "," CHOSEN "," FILTER ",{\"op\":\"window\",\"size\":2},{\"op\":\"shuffle\"}",
      "cannot permute what is made inside items"},
     {RANGE "," CHOSEN "," FILTER ",{\"op\":\"take\",\"count\":2},{\"op\":\"window\",\"size\":2}",
@@ -173,6 +175,7 @@ static void test_sparse(void **state)
     assert_int_equal(sparse.take, 24);
     assert_int_equal(sparse.batch, 8);
     assert_true(sparse.drop_remainder);
+    assert_int_equal(sparse.pads, SIZE_MAX);
     assert_true(c->nodes[8].sparse && !c->nodes[0].sparse);
     cw_checked_unref(c);
 }

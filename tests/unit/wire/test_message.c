@@ -59,6 +59,73 @@ static void test_parts(void **state)
     cw_buf_unref(manifest);
 }
 
+/* Images of any height and 224 columns, with lengths and a mask; and a label, which stays as it is. */
+static void set_padded(struct cw_plan_info *info)
+{
+    static const int64_t dims[] = {-1, -1, 224, 3};
+    struct cw_err err = {0};
+    *info = (struct cw_plan_info){.sparse = true, .chunk = 5, .join = {.take = -1, .batch = 32}};
+    assert_int_equal(cw_spec_add(&info->out, "image", CW_DTYPE_F32, 4, dims, &err), 0);
+    assert_int_equal(cw_spec_add(&info->out, "label", CW_DTYPE_STR, 1, dims, &err), 0);
+    assert_int_equal(cw_spec_add(&info->out, "image_length", CW_DTYPE_I64, 1, dims, &err), 0);
+    assert_int_equal(cw_spec_add(&info->out, "image_mask", CW_DTYPE_BOOL, 2, dims, &err), 0);
+    info->pads = cw_pads_new(2);
+    info->pads->extra = 2;
+    info->pads->field[0].is = true;
+    info->pads->field[0].how = (struct cw_pad){.on = {true},
+                                               .to = {-1, 224, 3},
+                                               .multiple = 16,
+                                               .value = {1, 2, 0xff, 4},
+                                               .left = true,
+                                               .length = 2,
+                                               .mask = 3};
+}
+
+static void test_padded(void **state)
+{
+    (void)state;
+    struct cw_plan_info info, back = {0};
+    struct cw_err err = {0};
+    set_padded(&info);
+    Cachew__V1__PlanInfo *message = cw_wire_info_to(&info);
+    assert_int_equal(cw_wire_info_from(message, &back, &err), 0);
+    assert_true(cw_pads_eq(info.pads, back.pads));
+    assert_int_equal(back.pads->extra, 2);
+    back.pads->field[0].how.value[2] = 0;
+    assert_false(cw_pads_eq(info.pads, back.pads));
+    assert_false(cw_pads_eq(info.pads, NULL));
+    cw_wire_info_fini(&back);
+    cw_wire_info_fini(&info);
+    cw_wire_info_free(message);
+}
+
+/* What a peer says of how rows are filled up must fit the batch, in each number. */
+static void test_padded_lies(void **state)
+{
+    (void)state;
+    for (int lie = 0; lie < 15; lie++) {
+        struct cw_plan_info info, back = {0};
+        struct cw_err err = {0};
+        set_padded(&info);
+        Cachew__V1__PlanInfo *message = cw_wire_info_to(&info);
+        Cachew__V1__Pad *pad = message->pads[0];
+        int64_t *const numbers[] = {&pad->multiple, &pad->to[0], &pad->to[1]};
+        uint32_t *const words[] = {&pad->field, &pad->length, &pad->mask, &message->row_fields};
+        if (lie < 3)
+            *numbers[lie] = INT64_MAX;
+        else if (lie < 6)
+            *numbers[lie - 3] = -7;
+        else if (lie < 14)
+            *words[lie % 4] = lie < 10 ? 1000000 : 1;
+        else
+            pad->n_on = 2;
+        assert_int_equal(cw_wire_info_from(message, &back, &err), CW_E_CORRUPT);
+        pad->n_on = 3;
+        cw_wire_info_fini(&info);
+        cw_wire_info_free(message);
+    }
+}
+
 static void test_info(void **state)
 {
     (void)state;
@@ -337,6 +404,7 @@ static void test_hash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_padded),    cmocka_unit_test(test_padded_lies),
         cmocka_unit_test(test_info),      cmocka_unit_test(test_parts),
         cmocka_unit_test(test_cacheable), cmocka_unit_test(test_sets),
         cmocka_unit_test(test_manifest),  cmocka_unit_test(test_manifest_memory),
