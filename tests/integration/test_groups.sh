@@ -86,6 +86,8 @@ choosing() {
     parquet="{\"op\": \"parquet\", \"pattern\": \"$f/parquet/*.parquet\", \"columns\": {\"x\": \"i64\"}}, {\"op\": \"shuffle\", \"name\": \"c\", \"window\": 100}"
     local inputs='"inputs": ["a", "b", "c"]'
     echo "{\"pipeline\": [$json, $tar, $parquet, {\"op\": \"mix\", \"weights\": [3, 1, 2], \"stop\": \"last\", $inputs}, {\"op\": \"cache\"}, $flip, {\"op\": \"batch\", \"size\": 4}]}" >"$work/mixed.json"
+    local phases='"phases": [{"until": 300, "weights": [5, 1, 0]}, {"until": 900, "weights": [1, 0, 1]}]'
+    echo "{\"pipeline\": [$json, $tar, $parquet, {\"op\": \"interleave\", \"name\": \"some\", \"cycle\": 2, \"block\": 3, $inputs}, {\"op\": \"mix\", \"weights\": [3, 1, 2], $phases, \"stop\": \"last\", \"inputs\": [\"a\", \"b\", \"some\"]}, $flip, {\"op\": \"batch\", \"size\": 4}]}" >"$work/curriculum.json"
     echo "{\"pipeline\": [$json, $tar, $parquet, {\"op\": \"concatenate\", $inputs}, {\"op\": \"shuffle\"}, {\"op\": \"repeat_each\", \"count\": 2}, $flip, {\"op\": \"batch\", \"size\": 8}]}" >"$work/joined.json"
     echo "{\"pipeline\": [$json, {\"op\": \"sample\", \"count\": 3000, \"weight_field\": \"x\"}, {\"op\": \"shuffle\"}, $flip, {\"op\": \"batch\", \"size\": 4}]}" >"$work/drawn.json"
 }
@@ -94,16 +96,16 @@ choosing() {
 case_choosing() {
     local name i
     choosing
-    for name in mixed joined drawn; do run "one_$name" "$work/$name.json" --epochs 2 --seed 3; done
+    for name in mixed curriculum joined drawn; do run "one_$name" "$work/$name.json" --epochs 2 --seed 3; done
     begin_dispatcher --cache-store "dir:$work/store"
     begin_worker w1
-    for name in mixed joined drawn; do
+    for name in mixed curriculum joined drawn; do
         run "$name" "$work/$name.json" --epochs 2 --seed 3
         same "$name by 1 worker" "$(hashes "one_$name")" "$(hashes "$name")"
         goes_on_behind_57 "$name"
     done
     for i in 2 3 4; do begin_worker "w$i"; done
-    for name in mixed joined drawn; do
+    for name in mixed curriculum joined drawn; do
         run "$name" "$work/$name.json" --epochs 2 --seed 3
         same "$name by 4 workers" "$(hashes "one_$name")" "$(hashes "$name")"
     done

@@ -7,6 +7,7 @@ import pathlib
 import random
 
 RNG = random.Random(11)
+NEWER = random.Random(12)  # so that what was there stays as it is
 
 
 
@@ -21,6 +22,40 @@ def interleave(sizes, block):
             end = min(begun[i] + block, n)
             out += [(i, k, 0) for k in range(begun[i], end)]
             begun[i] = end
+    return out
+
+
+def interleave_some(sizes, block, cycle):
+    """`cycle` places have turns, each with an iterator over what is left of an input; an ended one is replaced at its turn."""
+    waiting = [iter([(i, k, 0) for k in range(n)]) for i, n in enumerate(sizes) if n]
+    places, out = [[] for _ in range(cycle)], []
+    while waiting or any(places):
+        for c in range(cycle):
+            if not places[c] and waiting:
+                places[c] = list(waiting.pop(0))
+            out += places[c][:block]
+            places[c] = places[c][block:]
+    return out
+
+
+def mix_phases(sizes, phases, stop):
+    """phases: pairs of the position at which they end (None: never) and shares. In each, the input that is farthest behind its share there."""
+    out, taken = [], [0] * len(sizes)
+    for until, share in phases:
+        done, has = 0, [0] * len(sizes)
+        while until is None or len(out) < until:
+            if done == sum(share):
+                done, has = 0, [0] * len(sizes)
+            best = max((share[i] * (done + 1) - has[i] * sum(share), -i) for i in range(len(sizes)) if has[i] < share[i])
+            i = -best[1]
+            if stop == "first" and taken[i] == sizes[i]:
+                return out
+            out.append((i, taken[i] % sizes[i], taken[i] // sizes[i]))
+            taken[i] += 1
+            has[i] += 1
+            done += 1
+            if stop == "last" and all(t >= n for t, n in zip(taken, sizes)):
+                return out
     return out
 
 
@@ -53,8 +88,8 @@ def refused(name, options, sizes, error, specs=None):
     return made
 
 
-def sizes(least=0):
-    return [RNG.randrange(least, 20) for _ in range(RNG.randrange(2, 6))]
+def sizes(least=0, rng=RNG):
+    return [rng.randrange(least, 20) for _ in range(rng.randrange(2, 6))]
 
 
 def write(op, cases):
@@ -77,6 +112,14 @@ def main():
         s, block = sizes(), RNG.randrange(1, 6)
         cases.append(case("random sizes %d" % k, {"block": block}, s, interleave(s, block)))
     cases.append(case("blocks larger than inputs", {"block": 100}, [3, 0, 2], interleave([3, 0, 2], 100)))
+    for k in range(16):
+        s, block, cycle = sizes(0, NEWER), NEWER.randrange(1, 6), NEWER.randrange(1, 7)
+        cases.append(case("some at a time %d" % k, {"block": block, "cycle": cycle}, s, interleave_some(s, block, cycle)))
+    many = [NEWER.randrange(0, 9) for _ in range(16)]
+    cases.append(case("7 of 16 at a time", {"block": 2, "cycle": 7}, many, interleave_some(many, 2, 7)))
+    cases.append(case("a cycle of all", {"cycle": 3}, [4, 0, 9], interleave([4, 0, 9], 1)))
+    cases.append(case("one at a time", {"cycle": 1}, [4, 0, 9], concatenate([4, 0, 9])))
+    cases.append(refused("more at a time than inputs may be", {"cycle": 257}, [1, 1], "option cycle"))
     write("interleave", cases)
     cases = []
     for k in range(12):
@@ -91,6 +134,28 @@ def main():
     cases.append(refused("an empty input cannot be repeated", {"weights": [1, 1], "stop": "last"}, [5, 0], "input 2 has no elements"))
     cases.append(refused("fewer weights", {"weights": [1, 1]}, [5, 5, 5], "2 of them for 3 inputs"))
     cases.append(refused("a weight of 0", {"weights": [1, 0]}, [5, 5], "option weights"))
+    for k in range(24):
+        s, stop, ends, at = sizes(1, NEWER), NEWER.choice(["first", "last"]), [], 0
+        for _ in range(NEWER.randrange(1, 5)):
+            at += NEWER.randrange(1, 25)
+            ends.append(at)
+        shares = [[NEWER.randrange(0, 4) for _ in s] for _ in ends]
+        for share in shares:
+            share[NEWER.randrange(len(s))] = 1
+        last = [NEWER.randrange(1, 9) for _ in s]
+        last[0] = 1
+        rows = mix_phases(s, list(zip(ends, shares)) + [(None, last)], stop)
+        phases = [{"until": end, "weights": share} for end, share in zip(ends, shares)]
+        cases.append(case("phases %d, %s" % (k, stop), {"weights": last, "phases": phases, "stop": stop}, s, rows))
+    cases.append(case("rounded weights in a phase", {"weights": [1, 1], "phases": [{"until": 9, "weights": [0.66666, 0.33334]}]}, [20, 20],
+                      mix_phases([20, 20], [(9, [6667, 3333]), (None, [1, 1])], "first")))
+    for name, phases in [("not a list", 3), ("empty", []), ("no objects", [3]), ("falling", [{"until": 5, "weights": [1, 1]}, {"until": 5, "weights": [1, 2]}]),
+                         ("only zeros", [{"until": 5, "weights": [0, 0]}]), ("negative", [{"until": 5, "weights": [1, -1]}]),
+                         ("something else besides", [{"until": 5, "weights": [1, 1], "x": 1}]), ("no position", [{"until": 5.5, "weights": [1, 1]}])]:
+        cases.append(refused("phases: %s" % name, {"weights": [1, 1], "phases": phases}, [5, 5], "option phases: must be a list"))
+    cases.append(refused("phases: fewer weights", {"weights": [1, 1], "phases": [{"until": 5, "weights": [1]}]}, [5, 5], "phase 1 has 1 weights for 2 inputs"))
+    cases.append(refused("phases: too many slots", {"weights": [1, 1], "phases": [{"until": k + 1, "weights": [65535, 1]} for k in range(65)]}, [5, 5],
+                         "a sum of more than 4194304"))
     write("mix", cases)
 
 
