@@ -159,6 +159,19 @@ static int split(const struct cw_csv_reader *reader, const struct cw_csv_head *h
     return rc;
 }
 
+static int put_masks(const struct cw_csv_reader *reader, struct cw_csv_cell *cells,
+                     struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err)
+{
+    const struct cw_text_schema *schema = &reader->schema;
+    bool own[CW_FIELDS_MAX];
+    for (size_t i = 0; i < schema->n; i++) {
+        if (schema->fields[i].field.dtype != CW_DTYPE_STR)
+            trim(&cells[i]);
+        (void)fate(&schema->fields[i], is_empty(reader, &cells[i]), &own[i]);
+    }
+    return cw_text_schema_put_masks(schema, own, arena, ret_views, err);
+}
+
 int cw_csv_read(const struct cw_csv_reader *reader, const struct cw_csv_head *head, const char *p,
                 size_t n, struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err)
 {
@@ -170,6 +183,8 @@ int cw_csv_read(const struct cw_csv_reader *reader, const struct cw_csv_head *he
         if (rc < 0)
             return cw_err_wrap(err, "column \"%s\"", field->key);
     }
+    if (rc == 0 && reader->schema.masks)
+        rc = put_masks(reader, cells, arena, ret_views + reader->schema.n, err);
     return rc;
 }
 

@@ -188,6 +188,15 @@ int cw_json_look(const struct cw_json_reader *reader, const char *p, size_t n, s
         looked, cw_str_text(&has));
 }
 
+static int put_masks(const struct cw_text_schema *schema, const struct cw_json_slice *slices,
+                     struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err)
+{
+    bool own[CW_FIELDS_MAX];
+    for (size_t i = 0; i < schema->n; i++)
+        own[i] = absent_of(&schema->fields[i], &slices[i]) == NULL;
+    return cw_text_schema_put_masks(schema, own, arena, ret_views, err);
+}
+
 int cw_json_read(const struct cw_json_reader *reader, const char *p, size_t n,
                  struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err)
 {
@@ -199,6 +208,8 @@ int cw_json_read(const struct cw_json_reader *reader, const char *p, size_t n,
                  ? misses(field, p, n, err)
                  : read_field(field, slices[i], arena, &ret_views[i], err);
     }
+    if (rc == 0 && reader->schema.masks)
+        rc = put_masks(&reader->schema, slices, arena, ret_views + reader->schema.n, err);
     return rc;
 }
 

@@ -19,7 +19,7 @@ struct cw_json_reader;
 int cw_json_reader_new(struct cw_text_schema *schema, struct cw_json_reader **ret_reader,
                        struct cw_err *err);
 void cw_json_reader_free(struct cw_json_reader *reader);
-/* Reads the fields of one object to views. Returns 1 if the record is to be left out. Messages name
+/* Reads the fields of one object, and behind them the masks, to views. Returns 1 if the record is to be left out. Messages name
  * the key. */
 int cw_json_read(const struct cw_json_reader *reader, const char *p, size_t n,
                  struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err);

@@ -203,6 +203,72 @@ int cw_text_schema_parse(char *const *rows, size_t n, const struct cw_value *mis
     return rc;
 }
 
+/* Whether a value stands in for one that a record does not have. */
+static bool has_value(const struct cw_text_field *field)
+{
+    return field->missing.what == CW_TEXT_VALUE || field->null.what == CW_TEXT_VALUE;
+}
+
+static int mask_one(struct cw_text_schema *schema, const char *name, struct cw_err *err)
+{
+    struct cw_text_field *field = NULL;
+    for (size_t i = 0; i < schema->n && !field; i++)
+        if (strcmp(schema->fields[i].field.name, name) == 0)
+            field = &schema->fields[i];
+    if (!field || !has_value(field))
+        return cw_err_set(err, CW_E_INVALID,
+                          field ? "option mask: field \"%s\" is never without a value, since "
+                                  "`missing` and `null` give none for it"
+                                : "option mask: there is no field \"%s\"",
+                          name);
+    schema->masks += !field->has_mask;
+    field->has_mask = true;
+    return 0;
+}
+
+int cw_text_schema_mask(struct cw_text_schema *schema, const struct cw_value *mask,
+                        struct cw_err *err)
+{
+    int rc = 0;
+    bool ok = mask->type == CW_VALUE_NULL || mask->type == CW_VALUE_BOOL ||
+              mask->type == CW_VALUE_STR || mask->type == CW_VALUE_LIST;
+    for (size_t i = 0; ok && mask->type == CW_VALUE_LIST && i < mask->n; i++)
+        ok = mask->items[i].type == CW_VALUE_STR;
+    if (!ok)
+        return cw_err_set(err, CW_E_INVALID,
+                          "option mask: must be true, false, the name of a field, or a list of "
+                          "names");
+    if (mask->type == CW_VALUE_STR)
+        rc = mask_one(schema, mask->s, err);
+    for (size_t i = 0; rc == 0 && mask->type == CW_VALUE_LIST && i < mask->n; i++)
+        rc = mask_one(schema, mask->items[i].s, err);
+    for (size_t i = 0; mask->type == CW_VALUE_BOOL && mask->b && i < schema->n; i++)
+        if (has_value(&schema->fields[i]))
+            rc = mask_one(schema, schema->fields[i].field.name, err);
+    return rc;
+}
+
+bool cw_text_schema_asks_mask(const struct cw_value *mask)
+{
+    return mask->type != CW_VALUE_NULL && !(mask->type == CW_VALUE_BOOL && !mask->b);
+}
+
+int cw_text_schema_put_masks(const struct cw_text_schema *schema, const bool *own,
+                             struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err)
+{
+    unsigned char *values = cw_arena_alloc(arena, schema->masks + 1);
+    if (!values)
+        return cw_err_set(err, CW_E_NOMEM, "no memory for %zu masks", schema->masks);
+    for (size_t i = 0, k = 0; i < schema->n; i++) {
+        if (!schema->fields[i].has_mask)
+            continue;
+        values[k] = own[i];
+        ret_views[k] = (struct cw_view){.dtype = CW_DTYPE_BOOL, .data = &values[k], .bytes = 1};
+        k++;
+    }
+    return 0;
+}
+
 void cw_text_schema_fini(struct cw_text_schema *schema)
 {
     if (!schema)
@@ -224,6 +290,12 @@ int cw_text_schema_spec(const struct cw_text_schema *schema, struct cw_spec *ret
     for (size_t i = 0; i < schema->n && rc == 0; i++) {
         const struct cw_field *f = &schema->fields[i].field;
         rc = cw_spec_add(&spec, f->name, f->dtype, f->rank, f->dims, err);
+    }
+    for (size_t i = 0; i < schema->n && rc == 0; i++) {
+        CW_STR_AUTO name = {0};
+        cw_str_addf(&name, "%s_mask", schema->fields[i].field.name);
+        if (schema->fields[i].has_mask)
+            rc = cw_spec_add(&spec, cw_str_text(&name), CW_DTYPE_BOOL, 0, NULL, err);
     }
     if (rc == 0)
         *ret_spec = cw_spec_take(&spec);

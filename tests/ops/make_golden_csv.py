@@ -95,6 +95,10 @@ def abc(a, b, c):
     return {"a": n("i16", a), "b": n("f32", b), "c": s(c)}
 
 
+def masked(element, **own):
+    return {**element, **{"%s_mask" % name: {"dtype": "bool", "shape": [], "data": [is_own]} for name, is_own in own.items()}}
+
+
 H = {"pattern": "${DATA}/csv_holes.csv", "schema": ["a: i16", "b: f32", "c: str"]}
 P = {"pattern": "${DATA}/csv_plain.csv", "header": False, "quote": ""}
 cases = [
@@ -108,6 +112,12 @@ cases = [
      "expect": {"spec": "a: i16, b: f32, c: str", "count": 4, "elements": [abc(1, 0.25, "x"), abc(-1, 2.5, ""), abc(-1, 0.5, ""), abc(7, 1000, "NA")]}},
     {"name": "a value for a str", "options": {**H, "missing": {"a": -1, "b": 0.25, "c": "none"}, "empty": ["NA"]},
      "expect": {"elements": [abc(1, 0.25, "x"), abc(-1, 2.5, "none"), abc(-1, 0.5, "none"), abc(7, 1000, "none")]}},
+    {"name": "masks", "options": {**H, "missing": {"a": -1, "b": 0.25, "c": "none"}, "empty": ["NA"], "mask": True},
+     "expect": {"spec": "a: i16, b: f32, c: str, a_mask: bool, b_mask: bool, c_mask: bool",
+                "elements": [masked(abc(1, 0.25, "x"), a=True, b=False, c=True), masked(abc(-1, 2.5, "none"), a=False, b=True, c=False),
+                             masked(abc(-1, 0.5, "none"), a=False, b=True, c=False), masked(abc(7, 1000, "none"), a=True, b=True, c=False)]}},
+    {"name": "a mask of a column that is always there", "options": {**H, "missing": {"a": -1}, "mask": ["a", "c"]},
+     "expect": {"error": "option mask: field \"c\" is never without a value"}},
     {"name": "skip", "options": {**H, "missing": {"a": "skip", "b": 0}, "empty": ["NA"]}, "expect": {"count": 2, "elements": [abc(1, 0, "x"), abc(7, 1000, "NA")]}},
     {"name": "empty is an error", "options": H, "expect": {"error": "csv_holes.csv record 0 at byte 6: column \"b\": is empty (see option missing)"}},
     {"name": "without header and quotes", "options": {**P, "schema": ["n = 0: i16", "f = 1: f32", "s = 2: str"]},
@@ -158,6 +168,8 @@ cases = [
            {"schema": rows, "separator": "\t", "quote": "'"}, {"elements": behind(want)}),
     parsed("values instead", [b"1,,x\n", b" ,2.5,\n", b"NA,+.5,\"\"\n"], ABC, {**S, "missing": {"a": -1, "b": 0.25}, "empty": ["NA"]},
            {"elements": behind([abc(1, 0.25, "x"), abc(-1, 2.5, ""), abc(-1, 0.5, "")])}),
+    parsed("a mask", [b"1,,x\n", b" ,2.5,\n"], ABC, {**S, "missing": {"a": -1, "b": 0.25}, "mask": "b"},
+           {"spec": "k: i16, a: i16, b: f32, c: str, b_mask: bool", "elements": behind([masked(abc(1, 0.25, "x"), b=False), masked(abc(-1, 2.5, ""), b=True)])}),
     parsed("without header", [b"1,inf,x\"y\n"], b"1,inf,x\"y\n", {"schema": ["s = 2: str", "n = 0: i16"], "header": False, "quote": ""},
            {"spec": "k: i16, s: str, n: i16", "elements": behind([{"s": s("x\"y"), "n": n("i16", 1)}])}),
     parsed("no such column", [b"1,2,x\n"], ABC, {"schema": ["d: i16"]}, {"error": "column \"d\": there is none"}),

@@ -105,6 +105,10 @@ def i64(v):
     return {"dtype": "i64", "shape": [], "data": [v]}
 
 
+def mask(v):
+    return {"dtype": "bool", "shape": [], "data": [bool(v)]}
+
+
 H = {"pattern": "${DATA}/json_holes.jsonl", "schema": ["a: i64", "b: str"]}
 cases = [
     {"name": "two files, a mark, blank lines, members in any order", "options": {"pattern": "${DATA}/json_[ab].jsonl", "schema": rows(SCHEMA)},
@@ -122,6 +126,17 @@ cases = [
     {"name": "values instead", "options": {**H, "missing": {"a": -1, "b": "none"}, "null": {"a": -2, "b": "null"}},
      "expect": {"count": 5, "elements": [{"a": i64(1), "b": s("x")}, {"a": i64(-2), "b": s("y")}, {"a": i64(-1), "b": s("z")}, {"a": i64(4), "b": s("none")},
                                          {"a": i64(6), "b": s("null")}]}},
+    {"name": "masks of all", "options": {**H, "missing": {"a": -1, "b": "none"}, "null": {"a": -2, "b": "null"}, "mask": True},
+     "expect": {"spec": "a: i64, b: str, a_mask: bool, b_mask: bool", "count": 5,
+                "elements": [{"a": i64(v), "b": s(t), "a_mask": mask(m), "b_mask": mask(k)} for v, t, m, k in
+                             [(1, "x", 1, 1), (-2, "y", 0, 1), (-1, "z", 0, 1), (4, "none", 1, 0), (6, "null", 1, 0)]]}},
+    {"name": "a mask where only null has a value", "options": {**H, "missing": {"a": "skip", "b": "skip"}, "null": {"b": "no", "a": "skip"}, "mask": ["b"]},
+     "expect": {"spec": "a: i64, b: str, b_mask: bool", "count": 2, "elements": [{"a": i64(1), "b": s("x"), "b_mask": mask(1)},
+                                                                                  {"a": i64(6), "b": s("no"), "b_mask": mask(0)}]}},
+    {"name": "all masks where there are none", "options": {**H, "missing": "skip", "null": "skip", "mask": True}, "expect": {"spec": "a: i64, b: str"}},
+    {"name": "a mask of no field", "options": {**H, "mask": "c"}, "expect": {"error": "option mask: there is no field \"c\""}},
+    {"name": "a mask of a field that is always there", "options": {**H, "mask": "a"}, "expect": {"error": "option mask: field \"a\" is never without a value"}},
+    {"name": "a mask of no name", "options": {**H, "mask": [1]}, "expect": {"error": "option mask: must be true"}},
     {"name": "skip what lacks a key", "options": {**H, "missing": "skip", "null": {"a": 0, "b": "skip"}},
      "expect": {"count": 2, "elements": [{"a": i64(1), "b": s("x")}, {"a": i64(0), "b": s("y")}]}},
     {"name": "missing is an error", "options": {**H, "null": "skip"}, "expect": {"error": "json_holes.jsonl record 1 at byte 41: key \"a\": is missing (see option missing); it has b"}},
@@ -161,6 +176,11 @@ parse = [
      "expect": {"spec": "y: i64, a: f32[?,2]",
                 "elements": [{"y": i64(2), "a": {"dtype": "f32", "shape": [2, 2], "data": [1, 2, 3, 4]}}, {"y": i64(3), "a": {"dtype": "f32", "shape": [1, 2], "data": [0, 0]}},
                              {"y": i64(4), "a": {"dtype": "f32", "shape": [0, 2], "data": []}}]}},
+    {"name": "masks", "options": {"schema": ["a: i64[?]", "b = c.b: str"], "field": "t", "missing": {"a": [], "b": "?"}, "null": {"a": [0]}, "mask": ["b", "a"]},
+     "input": [{"t": s("{\"a\": [1], \"c\": {\"b\": \"x\"}}"), "y": i64(1)}, {"t": s("{\"a\": null, \"c\": {}}"), "y": i64(2)}, {"t": s("{}"), "y": i64(3)}],
+     "expect": {"spec": "y: i64, a: i64[?], b: str, a_mask: bool, b_mask: bool",
+                "elements": [{"y": i64(n), "a": {"dtype": "i64", "shape": [len(a)], "data": a}, "b": s(b), "a_mask": mask(m), "b_mask": mask(k)}
+                             for n, a, b, m, k in [(1, [1], "x", 1, 1), (2, [0], "?", 0, 0), (3, [], "?", 0, 0)]]}},
     {"name": "escapes", "options": {"schema": ["a: str"], "field": "t"},
      "input": [{"t": s("{\"a\": \"\\u0041\\u00e9\\u4E2D\\ud83d\\ude00\\n\\\"\\\\\\/\\b\\f\\r\\t\"}")}],
      "expect": {"elements": [{"a": s("A\u00e9\u4e2d\U0001f600\n\"\\/\b\f\r\t")}]}},

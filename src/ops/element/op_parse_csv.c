@@ -9,7 +9,7 @@
 struct parse_csv_opts {
     char *field, *head, *separator, *quote;
     struct cw_str_list schema, empty;
-    struct cw_value missing;
+    struct cw_value missing, mask;
     bool header;
 };
 /* Of one thread: what was found in the head that came last. */
@@ -63,6 +63,13 @@ static const struct cw_opt options[] = {
      .help = "a record with an empty cell: \"fail\", a value, or an object of these by field",
      .type = CW_OPT_VALUE,
      .offset = OFFSET(missing)},
+    {.name = "mask",
+     .help =
+         "add a field NAME_mask, bool, for fields for which `missing` gives a value: false where "
+         "that stands in. true = for all of these, or names",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(mask),
+     .flags = CW_OPT_NEWER},
     {0},
 };
 
@@ -89,7 +96,12 @@ static int make_reader(const struct parse_csv_opts *o, struct cw_csv_reader **re
                           "option missing: parse_csv leaves no element out; give a value and use "
                           "`filter` behind it");
     }
-    return rc < 0 ? rc : cw_csv_reader_new(&schema, &how, ret_reader, err);
+    if (rc == 0)
+        rc = cw_text_schema_mask(&schema, &o->mask, err);
+    if (rc == 0)
+        return cw_csv_reader_new(&schema, &how, ret_reader, err);
+    cw_text_schema_fini(&schema);
+    return rc;
 }
 
 static int find_str(const struct cw_spec *in, const char *option, const char *name,
@@ -113,6 +125,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     const struct parse_csv_opts *o = opts;
     struct cw_csv_reader *reader = NULL;
     CW_SPEC_AUTO spec = {0};
+    CW_SPEC_AUTO made = {0};
     (void)in_n;
     int rc = find_str(in, "field", o->field, err);
     if (rc == 0)
@@ -124,8 +137,10 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     }
     if (rc == 0)
         rc = make_reader(o, &reader, err);
-    for (size_t i = 0; rc == 0 && i < cw_csv_reader_schema(reader)->n; i++) {
-        const struct cw_field *f = &cw_csv_reader_schema(reader)->fields[i].field;
+    if (rc == 0)
+        rc = cw_text_schema_spec(cw_csv_reader_schema(reader), &made, err);
+    for (size_t i = 0; rc == 0 && i < made.n; i++) {
+        const struct cw_field *f = &made.fields[i];
         rc = cw_spec_add(&spec, f->name, f->dtype, f->rank, f->dims, err);
     }
     cw_csv_reader_free(reader);
@@ -194,7 +209,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
     const struct parse_csv_opts *o = opts;
     const struct cw_csv_reader *reader = state;
     struct scratch *s = scratch;
-    const size_t made = cw_csv_reader_schema(reader)->n;
+    const size_t made = cw_csv_reader_schema(reader)->n + cw_csv_reader_schema(reader)->masks;
     struct cw_view *views = cw_op_scratch(ctx, (made + 1) * sizeof(*views), err);
     if (!views)
         return CW_E_NOMEM;

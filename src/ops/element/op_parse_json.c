@@ -9,7 +9,7 @@
 struct parse_json_opts {
     char *field;
     struct cw_str_list schema;
-    struct cw_value missing, null;
+    struct cw_value missing, null, mask;
     bool keep;
 };
 
@@ -35,6 +35,12 @@ static const struct cw_opt options[] = {
      .help = "an object in which a value is null: the same",
      .type = CW_OPT_VALUE,
      .offset = OFFSET(null)},
+    {.name = "mask",
+     .help = "add a field NAME_mask, bool, for fields for which `missing` or `null` gives a value: "
+             "false where that stands in. true = for all of these, or names",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(mask),
+     .flags = CW_OPT_NEWER},
     {.name = "keep",
      .help = "the field itself stays, before the new ones",
      .type = CW_OPT_BOOL,
@@ -54,7 +60,12 @@ static int make_reader(const struct parse_json_opts *o, struct cw_json_reader **
                           "option missing: parse_json leaves no element out; give a value and use "
                           "`filter` behind it");
     }
-    return rc < 0 ? rc : cw_json_reader_new(&schema, ret_reader, err);
+    if (rc == 0)
+        rc = cw_text_schema_mask(&schema, &o->mask, err);
+    if (rc == 0)
+        return cw_json_reader_new(&schema, ret_reader, err);
+    cw_text_schema_fini(&schema);
+    return rc;
 }
 
 static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct cw_spec *ret_spec,
@@ -63,6 +74,7 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     const struct parse_json_opts *o = opts;
     struct cw_json_reader *reader = NULL;
     CW_SPEC_AUTO spec = {0};
+    CW_SPEC_AUTO made = {0};
     int rc = 0;
     (void)in_n;
     const int at = cw_spec_find(in, o->field);
@@ -76,8 +88,10 @@ static int infer(const void *opts, const struct cw_spec *in, size_t in_n, struct
     }
     if (rc == 0)
         rc = make_reader(o, &reader, err);
-    for (size_t i = 0; rc == 0 && i < cw_json_reader_schema(reader)->n; i++) {
-        const struct cw_field *f = &cw_json_reader_schema(reader)->fields[i].field;
+    if (rc == 0)
+        rc = cw_text_schema_spec(cw_json_reader_schema(reader), &made, err);
+    for (size_t i = 0; rc == 0 && i < made.n; i++) {
+        const struct cw_field *f = &made.fields[i];
         rc = cw_spec_add(&spec, f->name, f->dtype, f->rank, f->dims, err);
     }
     cw_json_reader_free(reader);
@@ -106,7 +120,7 @@ static int apply(const struct cw_op_ctx *ctx, const void *opts, void *state, voi
 {
     const struct parse_json_opts *o = opts;
     const struct cw_json_reader *reader = state;
-    const size_t made = cw_json_reader_schema(reader)->n;
+    const size_t made = cw_json_reader_schema(reader)->n + cw_json_reader_schema(reader)->masks;
     struct cw_view *views = cw_op_scratch(ctx, (made + 1) * sizeof(*views), err);
     (void)scratch;
     if (!views)
@@ -140,7 +154,7 @@ static void facts(const void *opts, const struct cw_spec *in, const size_t *fiel
     (void)fields;
     (void)fields_n;
     *ret_facts = (struct cw_op_facts){0};
-    if (at >= 0)
+    if (at >= 0 && !cw_text_schema_asks_mask(&o->mask)) /* how many, only the schema tells */
         cw_facts_of_unpacking(in, (size_t)at, o->keep, o->schema.n, ret_facts);
 }
 

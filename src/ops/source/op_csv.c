@@ -13,7 +13,7 @@
 
 struct csv_opts {
     struct cw_str_list pattern, schema, empty;
-    struct cw_value missing;
+    struct cw_value missing, mask;
     char *separator, *quote;
     bool header, newlines;
     int64_t inflated_max, inflate_every;
@@ -56,6 +56,13 @@ static const struct cw_opt options[] = {
          "a record with an empty cell: \"fail\", \"skip\", a value, or an object of these by field",
      .type = CW_OPT_VALUE,
      .offset = OFFSET(missing)},
+    {.name = "mask",
+     .help =
+         "add a field NAME_mask, bool, for fields for which `missing` gives a value: false where "
+         "that stands in. true = for all of these, or names",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(mask),
+     .flags = CW_OPT_NEWER},
     CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
     {.name = "newlines",
      .help = "cells in quotes may have newlines in them; false = each line is a record",
@@ -85,7 +92,12 @@ static int make_reader(const struct csv_opts *o, struct cw_csv_reader **ret_read
         .empty = o->empty.v,
         .empty_n = o->empty.n};
     int rc = cw_text_schema_parse(o->schema.v, o->schema.n, &o->missing, &none, &schema, err);
-    return rc < 0 ? rc : cw_csv_reader_new(&schema, &how, ret_reader, err);
+    if (rc == 0)
+        rc = cw_text_schema_mask(&schema, &o->mask, err);
+    if (rc == 0)
+        return cw_csv_reader_new(&schema, &how, ret_reader, err);
+    cw_text_schema_fini(&schema);
+    return rc;
 }
 
 static bool is_complete(const void *opts)
@@ -106,7 +118,7 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
     if (rc == 0)
         rc = cw_text_guess_csv(path, &guess, said, err);
     const struct cw_value *const absent[] = {&o->missing};
-    if (rc == 0)
+    if (rc == 0 && !cw_text_schema_asks_mask(&o->mask))
         cw_text_guess_leave_out(how->wanted, absent, CW_ARRAY_LEN(absent), said);
     return rc;
 }
@@ -217,7 +229,7 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     int rc = cw_text_source_get(ctx, s, pos, &record, err);
     if (rc < 0)
         return rc;
-    ret_element->n = cw_csv_reader_schema(reader)->n;
+    ret_element->n = cw_csv_reader_schema(reader)->n + cw_csv_reader_schema(reader)->masks;
     rc = cw_csv_read(reader, record.text->head, record.p, record.n, ctx->arena, ret_element->fields,
                      err);
     if (rc > 0)
@@ -243,6 +255,8 @@ static void add_parse(const struct csv_opts *o, cw_op_part_fn *add, void *arg)
     cw_value_set_bool(cw_value_member(parse, "header"), o->header);
     if (o->missing.type != CW_VALUE_NULL)
         cw_value_copy(cw_value_member(parse, "missing"), &o->missing);
+    if (o->mask.type != CW_VALUE_NULL)
+        cw_value_copy(cw_value_member(parse, "mask"), &o->mask);
 }
 
 static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err)

@@ -12,7 +12,7 @@
 
 struct jsonl_opts {
     struct cw_str_list pattern, schema;
-    struct cw_value missing, null;
+    struct cw_value missing, null, mask;
     int64_t inflated_max, inflate_every;
     struct cw_unindexed how;
 };
@@ -36,6 +36,12 @@ static const struct cw_opt options[] = {
      .help = "a record in which a value is null: the same",
      .type = CW_OPT_VALUE,
      .offset = OFFSET(null)},
+    {.name = "mask",
+     .help = "add a field NAME_mask, bool, for fields for which `missing` or `null` gives a value: "
+             "false where that stands in. true = for all of these, or names",
+     .type = CW_OPT_VALUE,
+     .offset = OFFSET(mask),
+     .flags = CW_OPT_NEWER},
     CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
     CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
     CW_UNINDEXED_ROWS(OFFSET(how)),
@@ -47,7 +53,12 @@ static int make_reader(const struct jsonl_opts *o, struct cw_json_reader **ret_r
 {
     struct cw_text_schema schema = {0};
     int rc = cw_text_schema_parse(o->schema.v, o->schema.n, &o->missing, &o->null, &schema, err);
-    return rc < 0 ? rc : cw_json_reader_new(&schema, ret_reader, err);
+    if (rc == 0)
+        rc = cw_text_schema_mask(&schema, &o->mask, err);
+    if (rc == 0)
+        return cw_json_reader_new(&schema, ret_reader, err);
+    cw_text_schema_fini(&schema);
+    return rc;
 }
 
 static bool is_complete(const void *opts)
@@ -64,7 +75,7 @@ static int complete(const void *opts, const struct cw_op_open *how, struct cw_va
     if (rc == 0)
         rc = cw_text_guess_json(path, said, err);
     const struct cw_value *const absent[] = {&o->missing, &o->null};
-    if (rc == 0)
+    if (rc == 0 && !cw_text_schema_asks_mask(&o->mask)) /* a mask that is wanted needs its field */
         cw_text_guess_leave_out(how->wanted, absent, CW_ARRAY_LEN(absent), said);
     return rc;
 }
@@ -146,7 +157,7 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     int rc = cw_text_source_get(ctx, s, pos, &record, err);
     if (rc < 0)
         return rc;
-    ret_element->n = cw_json_reader_schema(reader)->n;
+    ret_element->n = cw_json_reader_schema(reader)->n + cw_json_reader_schema(reader)->masks;
     rc = cw_json_read(reader, record.p, cw_text_line_bytes(record.p, record.n), ctx->arena,
                       ret_element->fields, err);
     if (rc > 0)
@@ -173,6 +184,8 @@ static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw
         cw_value_copy(cw_value_member(parse, "missing"), &o->missing);
     if (o->null.type != CW_VALUE_NULL)
         cw_value_copy(cw_value_member(parse, "null"), &o->null);
+    if (o->mask.type != CW_VALUE_NULL)
+        cw_value_copy(cw_value_member(parse, "mask"), &o->mask);
     return 0;
 }
 
@@ -210,7 +223,9 @@ const struct cw_op cw_op_jsonl = {
         "null: \"fail\", \"skip\" (it\n"
         "is left out when the file is scanned, so the number of records is known), or what is read "
         "instead; for all\n"
-        "fields, or by field: {\"label\": -1, \"text\": \"skip\"}. Without them it is an error.\n"
+        "fields, or by field: {\"label\": -1, \"text\": \"skip\"}. Without them it is an error. "
+        "`mask` adds fields that tell\n"
+        "where a value stands in.\n"
         "\n"
         "Written by: most tools for text data. Files are scanned once when a job is prepared, as "
         "those of `text_lines`,\n"
