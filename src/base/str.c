@@ -106,6 +106,29 @@ size_t cw_str_utf8_len(const unsigned char *p, size_t n)
     return len;
 }
 
+size_t cw_str_utf8_valid(const unsigned char *p, size_t n)
+{
+    size_t i = 0;
+    while (i < n) {
+        uint64_t word;
+        while (n - i >= sizeof(word)) { /* most text is ASCII, or has much of it */
+            memcpy(&word, p + i, sizeof(word));
+            if (word & UINT64_C(0x8080808080808080))
+                break;
+            i += sizeof(word);
+        }
+        while (i < n && p[i] < 0x80)
+            i++;
+        for (; i < n && p[i] >= 0x80;) {
+            const size_t len = cw_str_utf8_len(p + i, n - i);
+            if (len == 0)
+                return i;
+            i += len;
+        }
+    }
+    return i;
+}
+
 static void add_json_ascii(struct cw_str *str, unsigned char c)
 {
     static const char letters[] = "btn\0fr"; /* the letters for 0x08 to 0x0d */

@@ -33,6 +33,8 @@ bool cw_str_starts(const char *s, const char *prefix);
 /* Returns the length of the valid UTF-8 character at p, or 0 if there is none (overlong forms and
  * surrogates are not valid). n > 0 bytes can be read. */
 size_t cw_str_utf8_len(const unsigned char *p, size_t n);
+/* Returns how many bytes from the first on are valid UTF-8: n if all are. */
+size_t cw_str_utf8_valid(const unsigned char *p, size_t n);
 /* Parse a string that consists of one number; false for anything else, including overflow. Bytes
  * accept K, M, G, T (1024) and KiB, MB, ... */
 bool cw_str_to_i64(const char *s, int64_t *ret);
