@@ -16,7 +16,7 @@ struct csv_opts {
     struct cw_value missing, mask;
     char *separator, *quote;
     bool header, newlines;
-    int64_t inflated_max, inflate_every;
+    int64_t inflated_max, inflate_every, record_max;
     struct cw_unindexed how;
 };
 
@@ -71,6 +71,7 @@ static const struct cw_opt options[] = {
      .def = "true",
      .flags = CW_OPT_NEWER},
     CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
+    CW_RECORD_MAX_ROW(OFFSET(record_max), "\"1GiB\""),
     CW_UNINDEXED_ROWS(OFFSET(how)),
     {0},
 };
@@ -197,6 +198,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
                                                   .head = o->header},
                                         .inflated_max = o->inflated_max,
                                         .inflate_every = o->inflate_every,
+                                        .record_max = o->record_max,
                                         .read_head = read_head,
                                         .look = look,
                                         .is_kept = skips ? is_kept : NULL,
@@ -265,6 +267,8 @@ static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw
     const char quote[] = {quote_of(o), '\0'};
     if (o->how.index)
         return 0;
+    if (cw_record_max_unindexed(o->record_max, CW_TEXT_RECORD_MAX, err) < 0)
+        return CW_E_INVALID;
     if (o->schema.n == 0)
         return cw_err_set(err, CW_E_INVALID,
                           "option index: without an index no file is looked into before a job "

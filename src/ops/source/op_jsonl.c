@@ -13,7 +13,7 @@
 struct jsonl_opts {
     struct cw_str_list pattern, schema;
     struct cw_value missing, null, mask;
-    int64_t inflated_max, inflate_every;
+    int64_t inflated_max, inflate_every, record_max;
     struct cw_unindexed how;
 };
 
@@ -44,6 +44,7 @@ static const struct cw_opt options[] = {
      .flags = CW_OPT_NEWER},
     CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
     CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
+    CW_RECORD_MAX_ROW(OFFSET(record_max), "\"1GiB\""),
     CW_UNINDEXED_ROWS(OFFSET(how)),
     {0},
 };
@@ -126,6 +127,7 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     const struct cw_text_rules rules = {.lines = {.blank = CW_BLANK_SPACES, .skips_mark = true},
                                         .inflated_max = o->inflated_max,
                                         .inflate_every = o->inflate_every,
+                                        .record_max = o->record_max,
                                         .is_kept = skips ? is_kept : NULL,
                                         .look = look,
                                         .arg = reader,
@@ -171,6 +173,8 @@ static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw
     const struct jsonl_opts *o = opts;
     if (o->how.index)
         return 0;
+    if (cw_record_max_unindexed(o->record_max, CW_TEXT_RECORD_MAX, err) < 0)
+        return CW_E_INVALID;
     if (o->schema.n == 0)
         return cw_err_set(err, CW_E_INVALID,
                           "option index: without an index no file is looked into before a job "

@@ -9,7 +9,7 @@ struct text_lines_opts {
     struct cw_str_list pattern;
     char *field;
     bool skip_blank;
-    int64_t inflated_max, inflate_every;
+    int64_t inflated_max, inflate_every, record_max;
     struct cw_unindexed how;
 };
 
@@ -28,6 +28,7 @@ static const struct cw_opt options[] = {
      .def = "false"},
     CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
     CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
+    CW_RECORD_MAX_ROW(OFFSET(record_max), "\"1GiB\""),
     CW_UNINDEXED_ROWS(OFFSET(how)),
     {0},
 };
@@ -48,7 +49,8 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     const struct cw_text_rules rules = {
         .lines = {.blank = o->skip_blank ? CW_BLANK_SPACES : CW_BLANK_KEPT},
         .inflated_max = o->inflated_max,
-        .inflate_every = o->inflate_every};
+        .inflate_every = o->inflate_every,
+        .record_max = o->record_max};
     return cw_text_source_new(&rules, &o->pattern, how, ret_state, err);
 }
 
@@ -71,9 +73,10 @@ static int read_line(const struct cw_op_ctx *ctx, const void *opts, void *state,
 static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err)
 {
     const struct text_lines_opts *o = opts;
-    (void)err;
     if (o->how.index)
         return 0;
+    if (cw_record_max_unindexed(o->record_max, CW_TEXT_RECORD_MAX, err) < 0)
+        return CW_E_INVALID;
     struct cw_value *ranges =
         cw_unindexed_lines(&o->how, &o->pattern, o->field, o->skip_blank, false, add, arg);
     cw_value_set_i64(cw_value_member(ranges, "inflated_max"), o->inflated_max);

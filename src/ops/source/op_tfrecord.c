@@ -12,17 +12,21 @@
 #include "ops/source/inflate_cost.h"
 #include "ops/source/inflated.h"
 #include "ops/source/line_blocks.h"
+#include "ops/source/record_max.h"
 #include "ops/source/unindexed.h"
+
+#define RECORD_MAX (INT64_C(2) << 30)
 
 struct tfrecord_opts {
     struct cw_str_list pattern;
     char *field;
-    int64_t inflated_max, inflate_every;
+    int64_t inflated_max, inflate_every, record_max;
     struct cw_unindexed how;
 };
 struct tfrecord_state {
     struct cw_file_source source; /* loads a struct tfrecord_file for each file */
     struct cw_inflated *inflated;
+    int64_t record_max;
 };
 struct tfrecord_file {
     struct cw_line_index *index;
@@ -39,6 +43,7 @@ static const struct cw_opt options[] = {
      .def = "\"record\""},
     CW_INFLATED_MAX_ROW(OFFSET(inflated_max)),
     CW_INFLATED_EVERY_ROW(OFFSET(inflate_every)),
+    CW_RECORD_MAX_ROW(OFFSET(record_max), "\"2GiB\""),
     CW_UNINDEXED_ROWS(OFFSET(how)),
     {0},
 };
@@ -172,7 +177,18 @@ static int open_files(const void *opts, const struct cw_op_open *how, void **ret
     const struct tfrecord_opts *o = opts;
     struct tfrecord_state *s = CW_NEW(struct tfrecord_state);
     s->inflated = cw_inflated_new(o->inflated_max, o->inflate_every);
+    s->record_max = o->record_max;
     return cw_file_source_start(&kind, s, &o->pattern, how, ret_state, err);
+}
+
+static int check_record(const struct tfrecord_state *s, size_t i, uint64_t k,
+                        const struct tfrecord_file *file, struct cw_err *err)
+{
+    const uint64_t begin = cw_line_index_at(file->index, k);
+    const uint64_t bytes = cw_line_index_at(file->index, k + 1) - begin;
+    return cw_record_max_check(s->record_max,
+                               bytes - CW_MIN(bytes, (uint64_t)CW_TFRECORD_FRAME_BYTES),
+                               s->source.files->v[i].path, k, begin, err);
 }
 
 /* Reads record k of file i. */
@@ -181,6 +197,8 @@ static int get_record(const struct cw_op_ctx *ctx, struct tfrecord_state *s, siz
 {
     struct cw_file_use use;
     int rc = cw_file_source_compare(&s->source, i, cw_line_index_n(file->index), "records", err);
+    if (rc == 0)
+        rc = check_record(s, i, k, file, err);
     if (rc == 0)
         rc = cw_file_set_use(s->source.files, i, &use, err);
     if (rc < 0)
@@ -258,9 +276,10 @@ static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err 
 static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err)
 {
     const struct tfrecord_opts *o = opts;
-    (void)err;
     if (o->how.index)
         return 0;
+    if (cw_record_max_unindexed(o->record_max, RECORD_MAX, err) < 0)
+        return CW_E_INVALID;
     struct cw_value *ranges =
         cw_unindexed_ranges(&o->how, "tfrecord_ranges", &o->pattern, add, arg);
     cw_value_set_str(cw_value_member(ranges, "field"), o->field);

@@ -330,13 +330,9 @@ static int find_record(const struct cw_op_ctx *ctx, struct cw_text_source *s,
         return rc;
     record->begin = cw_line_index_at(index, record->k);
     const uint64_t n = cw_line_index_at(index, record->k + 1) - record->begin;
-    if (n > CW_TEXT_RECORD_MAX)
-        return cw_err_set(
-            err, CW_E_LIMIT, "%s record %llu at byte %llu: has %llu bytes, the limit is %llu",
-            record->path, (unsigned long long)record->k, (unsigned long long)record->begin,
-            (unsigned long long)n, (unsigned long long)CW_TEXT_RECORD_MAX);
+    rc = cw_record_max_check(s->rules.record_max, n, record->path, record->k, record->begin, err);
     record->n = (size_t)n;
-    return read_bytes(ctx, s, record, err);
+    return rc < 0 ? rc : read_bytes(ctx, s, record, err);
 }
 
 int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *s, int64_t pos,

@@ -8,6 +8,7 @@
 #include "format/line_scan.h"
 #include "ops/source/file_source.h"
 #include "ops/source/inflated.h"
+#include "ops/source/record_max.h"
 
 /* What is loaded of one file. */
 struct cw_text_file {
@@ -16,10 +17,13 @@ struct cw_text_file {
     void *head;                      /* what rules.read_head made of its first record, or NULL */
 };
 
+#define CW_TEXT_RECORD_MAX (INT64_C(1) << 30) /* the default of their option record_max */
+
 struct cw_text_source;
 struct cw_text_rules {
     struct cw_line_rules lines;
     int64_t inflated_max, inflate_every; /* as cw_inflated_new wants them */
+    int64_t record_max;                  /* the most bytes of a record */
     /* Looks at the first record of a file, which lines.head may leave out; what it returns is freed
      * with cw_mem_free. It is not called for a file without records. May be NULL. */
     int (*read_head)(const void *arg, const char *p, size_t n, void **ret_head, struct cw_err *err);
@@ -54,7 +58,6 @@ struct cw_text_record {
     uint64_t k, begin; /* number of the record, and where it begins in the (inflated) file */
     size_t file;
 };
-#define CW_TEXT_RECORD_MAX ((uint64_t)1 << 30)
 int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *source, int64_t pos,
                        struct cw_text_record *ret_record, struct cw_err *err);
 void cw_text_source_put(struct cw_text_source *source, const struct cw_text_record *record);
