@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a filter that leaves out nearly everything keeps all threads busy, with default settings.
 
-usage: bench_filter.py BUILD_DIR [--keep N] [--seconds S] [--threads N] [--operator burn|sleep] [--runs N] [--rows small|large|both|surveyed|surveyed_in_order] [--json]     (a release build with -DBUILD_TESTING=ON)
+usage: bench_filter.py BUILD_DIR [--keep N] [--seconds S] [--threads N] [--operator burn|sleep] [--runs N] [--rows small|large|both|surveyed|surveyed_in_order|padded] [--json]     (a release build with -DBUILD_TESTING=ON)
 
 Runs range -> an operator that takes its time -> filter (1 of 10,000 stays) -> batch(32), and the same without the filter, in turn, through
 one dispatcher, one worker and `cachew run`. Prints for each the elements that workers computed a second until the last batch, and how the two compare: the median of
@@ -11,10 +11,16 @@ batch spans 10,000 items.
 
 --rows surveyed is something else: records of 1 KB in a file, a shuffle, a filter on a field that keeps 4 of 10, batches, and an operator behind them, so that the filter is
 surveyed; against a file that has only what is kept. Compares the CPU seconds of the worker for the epochs behind the first, whose batches are compared by hash. surveyed_in_order: without the shuffle.
+
+--rows padded: sequences of 10 to 500 numbers from chunks, a shuffle, a filter that keeps 8 of 10, and padded_batch, which the trainer's process cuts and fills up then;
+against the same without the filter, where the worker does. Compares the sequences that are read for a CPU second of worker and trainer together, of the epochs behind the
+first.
 """
 import argparse
 import json
 import os
+import random
+import resource
 import statistics
 import struct
 import subprocess
@@ -54,6 +60,7 @@ def compare(cachew, address, options, rows, work):
 
 
 SURVEYED = 50000  # records
+SEQUENCES = 20000
 
 
 def records(path, count, keep):
@@ -70,10 +77,10 @@ def cpu_seconds(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def epochs(cachew, address, worker, path, count, seed):
+def epochs(cachew, address, worker, path, count, seed, *arguments):
     """The worker's CPU seconds, and the hashes."""
     began = cpu_seconds(worker)
-    out = subprocess.run([cachew, "run", path, "--dispatcher", address, "--json", "--epochs", str(count), "--seed", str(seed), "--optimize", "off", "--autocache", "off", "--timeout", "300s"],
+    out = subprocess.run([cachew, "run", path, "--dispatcher", address, "--json", "--epochs", str(count), "--seed", str(seed), "--optimize", "off", "--autocache", "off", "--timeout", "300s", *arguments],
                          check=True, capture_output=True, text=True)
     return cpu_seconds(worker) - began, [json.loads(line)["hash"] for line in out.stdout.splitlines() if "hash" in line]
 
@@ -105,6 +112,43 @@ def compare_surveyed(cachew, address, worker, options, rows, work):
             "filtered_per_s": per_s / statistics.median(p[1] for p in pairs), "ratio": statistics.median(p[0] / p[1] for p in pairs)}
 
 
+def sequences(cachew, work):
+    """Chunks of records with 10 to 500 numbers."""
+    draw = random.Random(1)
+    lines, nodes, folder = os.path.join(work, "sequences.jsonl"), os.path.join(work, "sequences.json"), os.path.join(work, "sequences")
+    with open(lines, "w") as f:
+        for i in range(SEQUENCES):
+            f.write('{"t":%s,"k":%d}\n' % (json.dumps([draw.randrange(50000) for _ in range(draw.randrange(10, 501))]), i % 10))
+    with open(nodes, "w") as f:
+        json.dump({"pipeline": [{"op": "jsonl", "pattern": lines, "schema": ["t: i32[?]", "k: i64"]}]}, f)
+    subprocess.run([cachew, "materialize", nodes, folder], check=True, capture_output=True)
+    return os.path.join(folder, "*.chunk")
+
+
+def compare_padded(cachew, address, worker, options, work):
+    pattern, pairs, paths = sequences(cachew, work), [], {}
+    for name in ("plain", "filtered"):
+        paths[name] = os.path.join(work, name + ".json")
+        nodes = [{"op": "chunks", "pattern": pattern}, {"op": "shuffle"}, {"op": "filter", "expr": "k < 8"}, {"op": "padded_batch", "size": 64, "multiple": 8, "mask": True}]
+        if name == "plain":
+            del nodes[2]
+        with open(paths[name], "w") as f:
+            json.dump({"pipeline": nodes}, f)
+
+    def seconds(name, count, seed):
+        began = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used, _ = epochs(cachew, address, worker, paths[name], count, seed, "--no-hash")
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used + ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
+
+    for i in range(options.runs):
+        used = {name: seconds(name, 1 + options.epochs, i) - seconds(name, 1, i) for name in (("plain", "filtered") if i % 2 == 0 else ("filtered", "plain"))}
+        pairs.append((used["plain"], used["filtered"]))
+    read = SEQUENCES * options.epochs
+    return {"rows": "padded", "elements": read, "plain_per_s": read / statistics.median(p[0] for p in pairs),
+            "filtered_per_s": read / statistics.median(p[1] for p in pairs), "ratio": statistics.median(p[0] / p[1] for p in pairs)}
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("build")
@@ -113,7 +157,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--operator", default="burn")
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--rows", choices=("small", "large", "both", "surveyed", "surveyed_in_order"), default="both")
+    parser.add_argument("--rows", choices=("small", "large", "both", "surveyed", "surveyed_in_order", "padded"), default="both")
     parser.add_argument("--epochs", type=int, default=40, help="surveyed: so many are measured")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -121,7 +165,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", os.path.join(work, "state"))
         worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", str(options.threads))
-        rows = [compare_surveyed(os.path.join(programs, "cachew"), address, worker, options, options.rows, work)] if "surveyed" in options.rows else \
+        rows = [compare_padded(os.path.join(programs, "cachew"), address, worker, options, work)] if options.rows == "padded" else \
+            [compare_surveyed(os.path.join(programs, "cachew"), address, worker, options, options.rows, work)] if "surveyed" in options.rows else \
             [compare(os.path.join(programs, "cachew"), address, options, rows, work) for rows in (("small", "large") if options.rows == "both" else (options.rows,))]
         stop(worker)
         stop(dispatcher)
