@@ -21,6 +21,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define PROTOCOL_PADS 2 /* trainers of earlier protocols do not fill rows up */
+
 static int check_policies(const Cachew__V1__JobOptions *options, struct cw_err *err)
 {
     const struct cw_autocache_policy *policy;
@@ -414,6 +416,13 @@ void cw_client_admit(struct cw_client *client)
         cw_err_set(&err, job->error_code, "job %s failed: %s", job->name[0] ? job->name : job->id,
                    job->error);
         cw_client_fail(client, err.code, err.msg);
+        return;
+    }
+    if (job->info->n_pads > 0 && client->hello->hello->protocol < PROTOCOL_PADS) {
+        cw_client_fail(
+            client, CW_E_UNSUPPORTED,
+            "libcachew is too old for a padded_batch behind a filter, which the trainer's "
+            "process fills up: upgrade it, or give the filter \"survey\": true");
         return;
     }
     struct cw_consumer *slot = &job->consumers[client->consumer];

@@ -362,6 +362,23 @@ static void a_held_place_is_not_waited_for_without_end(void **state)
     assert_false(peers_is_ended(holder));
 }
 
+/* Its rows would be given as they come. */
+static void who_cannot_fill_rows_up_is_refused(void **state)
+{
+    (void)state;
+    struct cw_stream *holder;
+    struct cw_job *job = peers_running("a", &holder);
+    struct hello h;
+    peers_break(holder, CW_E_UNAVAILABLE, "gone");
+    job->info->n_pads = 1;
+    hello_init(&h);
+    snprintf(h.name, sizeof(h.name), "a");
+    h.hello.protocol = 1;
+    assert_refused(hello_say(&h), CW_E_UNSUPPORTED, "libcachew is too old for a padded_batch");
+    hello_fini(&h);
+    job->info->n_pads = 0;
+}
+
 /* ---- the same process is back ---- */
 static void reconnect(struct hello *h, const struct cw_job *job, uint64_t id)
 {
@@ -795,6 +812,7 @@ int main(void)
         TEST(other_jobs_of_that_name),
         TEST(a_held_place_is_waited_for),
         TEST(a_held_place_is_not_waited_for_without_end),
+        TEST(who_cannot_fill_rows_up_is_refused),
         TEST(who_comes_back_takes_its_own_place),
         TEST(who_comes_again_before_the_job_is_ready),
         TEST(who_was_replaced_does_not_come_back),
