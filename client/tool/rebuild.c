@@ -57,7 +57,7 @@ static bool *find_tops(const struct cw_plan *plan, uint64_t epoch, uint64_t item
     marks[cut->node] = true;
     for (size_t i = cut->node + 1; i-- > 0;) {
         const struct cw_plan_node *node = &plan->nodes[i];
-        if (!marks[i] || (node->step != CW_STEP_INDEX && node->step != CW_STEP_PASS))
+        if (!marks[i] || node->parts || (node->step != CW_STEP_INDEX && node->step != CW_STEP_PASS))
             continue;
         marks[i] = false;
         for (size_t k = 0; k < node->inputs_n; k++)

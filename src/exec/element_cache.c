@@ -205,7 +205,7 @@ void cw_element_cache_drop(struct cw_thread_context *work, size_t base)
 {
     while (work->pending_n > base) {
         const struct cw_walk_pending *pending = &work->pending[--work->pending_n];
-        if (pending->put && pending->put != CW_WALK_CHOICE)
+        if (pending->put && pending->put < CW_WALK_PART)
             cw_element_cache_put(work, pending, NULL);
     }
 }

@@ -8,6 +8,7 @@
 #include "exec/op_fold.h"
 #include "exec/pad_rows.h"
 #include "exec/row_batch.h"
+#include "exec/take_apart.h"
 #include "ops/index/surveyed.h"
 
 #define AGAIN_ARENA_BYTES ((size_t)1 << 16)
@@ -33,8 +34,8 @@ static void push_pending(struct cw_thread_context *work, struct cw_walk_at *at)
     at->node = work->skip[node->inputs[0]];
 }
 
-/* Computes an element again that was bad when its filter was surveyed, and returns its error. pos: the position
- * at the base of the survey. */
+/* Computes an element again that was bad when it was surveyed, and returns its error. pos: the position at the base
+ * of the survey. */
 static int compute_again(const struct cw_plan_node *node, int64_t pos, size_t *ret_failed,
                          struct cw_err *err)
 {
@@ -42,7 +43,10 @@ static int compute_again(const struct cw_plan_node *node, int64_t pos, size_t *r
     struct cw_arena *arena = cw_arena_new(AGAIN_ARENA_BYTES);
     struct cw_thread_context *work = cw_thread_context_get(plan, arena, 0, plan->stop);
     struct cw_walk_at at = {.node = plan->survey_top, .pos = pos};
+    uint64_t parts;
     int rc = cw_eval(work, &at, work->element, err);
+    if (rc == 0 && cw_plan_counts_parts(plan))
+        rc = cw_take_apart_count(work, plan->survey_top, work->element, &parts, err);
     *ret_failed = rc < 0 ? work->failed : plan->survey_top;
     if (rc >= 0)
         rc = cw_err_set(err, CW_E_CORRUPT, "was bad when it was surveyed, and is not now");
@@ -67,6 +71,18 @@ static int push_choice(struct cw_thread_context *work, struct cw_walk_at *at, st
     at->node = work->skip[node->inputs[input]];
     at->mapped = at->id_known = false;
     return 0;
+}
+
+/* The same for a part of an element. Returns 1 if it is known: then *element is the part. */
+static int enter_part(struct cw_thread_context *work, struct cw_walk_at *at,
+                      struct cw_element *element, struct cw_err *err)
+{
+    const struct cw_plan_node *node = &work->plan->nodes[at->node];
+    uint64_t part;
+    const int64_t pos = cw_surveyed_part_at(node->state, at->pos, &part);
+    if (node->survey && cw_surveyed_is_bad(node->state, pos))
+        return compute_again(node, pos, &work->failed, err);
+    return cw_take_apart_enter(work, at, pos, part, element, err);
 }
 
 /* Sets *at to the input that the frame needs next. */
@@ -131,6 +147,12 @@ static int descend(struct cw_thread_context *work, struct cw_walk_at *at,
         case CW_STEP_SOURCE:
             return cw_op_call_read(work, at, element, err);
         case CW_STEP_INDEX:
+            if (CW_UNLIKELY(node->parts)) {
+                rc = enter_part(work, at, element, err);
+                if (rc != 0)
+                    return rc < 0 ? rc : 0;
+                break;
+            }
             if (cw_plan_chooses(node)) {
                 rc = push_choice(work, at, err);
                 if (rc < 0)
@@ -268,6 +290,12 @@ static int ascend(struct cw_thread_context *work, struct cw_element *element, st
         const struct cw_walk_pending *pending = &work->pending[--work->pending_n];
         if (CW_UNLIKELY(pending->put == CW_WALK_CHOICE)) {
             int rc = end_choice(work, pending, element, err);
+            if (rc)
+                return rc;
+            continue;
+        }
+        if (CW_UNLIKELY(pending->put == CW_WALK_PART)) {
+            int rc = cw_take_apart_end(work, pending, element, err);
             if (rc)
                 return rc;
             continue;

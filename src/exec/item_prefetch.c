@@ -107,6 +107,9 @@ static void work_off_choice(struct prefetch *prefetch, size_t top, size_t base, 
             cw_plan_choose(plan, node, prefetch->epoch, &all->pos[i], &all->rep[i], &each);
         if (!last || input != last_input)
             last = &push(prefetch, node->inputs[input], reads)->positions;
+        else if (node->parts && last->pos[last->n - 1] == all->pos[i] &&
+                 last->rep[last->n - 1] == all->rep[i])
+            continue; /* another part of the same element */
         last_input = input;
         last->pos[last->n] = all->pos[i];
         last->rep[last->n++] = all->rep[i];

@@ -60,7 +60,8 @@ static void count_plan(struct cw_plan_exec *share, struct cw_exec_count *counts)
     cw_mutex_unlock(&share->mutex);
     for (size_t i = 0; i < plan->n; i++) {
         const struct cw_plan_node *node = &plan->nodes[i];
-        if (node->step == CW_STEP_PASS || (node->step == CW_STEP_INDEX && node->inputs_n == 1))
+        if (node->step == CW_STEP_PASS ||
+            (node->step == CW_STEP_INDEX && node->inputs_n == 1 && !node->parts))
             take_over(node, &counts[node->inputs[0]], &counts[i]);
     }
 }

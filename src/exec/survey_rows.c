@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "cache/record/record_cache.h"
 #include "exec/eval.h"
+#include "exec/take_apart.h"
 #include "format/source_file.h"
 #include "ops/index/surveyed.h"
 #include "plan/survey.h"
@@ -12,11 +13,18 @@
 #define ARENA_BYTES ((size_t)1 << 20)
 #define STOP_ROWS 64 /* after so many rows it is looked whether they are still wanted */
 
-static int compute_row(struct cw_thread_context *work, size_t node, int64_t pos, struct cw_err *err)
+/* ret_parts: NULL unless they are counted */
+static int compute_row(struct cw_thread_context *work, size_t node, int64_t pos,
+                       uint64_t *ret_parts, struct cw_err *err)
 {
     struct cw_walk_at at = {.node = node, .pos = pos};
     cw_arena_reset(work->arena);
     int rc = cw_eval(work, &at, work->element, err);
+    if (rc == CW_EVAL_KEEP && ret_parts) {
+        rc = cw_take_apart_count(work, node, work->element, ret_parts, err);
+        if (rc == 0 && *ret_parts == 0)
+            rc = CW_EVAL_DROP;
+    }
     cw_cache_unpin(&work->pins);
     return rc;
 }
@@ -40,12 +48,13 @@ static bool may_be_bad(const struct cw_plan *plan, int rc)
 }
 
 /* Returns the fate, or an error that says nothing of the element itself. */
-static int fate_of(struct cw_thread_context *work, size_t node, int64_t pos, struct cw_err *err)
+static int fate_of(struct cw_thread_context *work, size_t node, int64_t pos, uint64_t *ret_parts,
+                   struct cw_err *err)
 {
     struct cw_err its;
     its.code = 0;
     its.msg[0] = '\0';
-    int rc = compute_row(work, node, pos, &its);
+    int rc = compute_row(work, node, pos, ret_parts, &its);
     if (rc >= 0)
         return rc == CW_EVAL_KEEP ? CW_FATE_KEPT : CW_FATE_LEFT_OUT;
     if (may_be_bad(work->plan, rc))
@@ -70,15 +79,19 @@ static int find_fates(struct cw_plan *plan, size_t node, int64_t first, size_t n
 {
     struct cw_arena *arena = cw_arena_new(ARENA_BYTES);
     struct cw_thread_context *work = cw_thread_context_get(plan, arena, 0, plan->stop);
+    const bool counts = cw_plan_counts_parts(plan);
     int rc = 0;
     for (size_t i = 0; rc >= 0 && i < n; i++) {
+        uint64_t value = 0;
         rc = i % STOP_ROWS == 0 ? cw_stop_check(plan->stop, err) : 0;
         if (rc == 0)
-            rc = fate_of(work, node, first + (int64_t)i, err);
+            rc = fate_of(work, node, first + (int64_t)i, counts ? &value : NULL, err);
         if (rc >= 0)
             ret_fates[i] = (uint8_t)rc;
+        if (rc == CW_FATE_KEPT && ret_values && !counts)
+            value = value_of(work);
         if (ret_values)
-            ret_values[i] = rc == CW_FATE_KEPT ? value_of(work) : 0;
+            ret_values[i] = rc == CW_FATE_KEPT ? value : 0;
     }
     cw_thread_context_put(work);
     cw_arena_free(arena);

@@ -15,6 +15,7 @@ static void work_free(struct cw_thread_context *work)
             scratch_free(work->nodes[i].scratch);
         if (work->nodes[i].many_scratch && scratch_free)
             scratch_free(work->nodes[i].many_scratch);
+        cw_whole_unref(work->nodes[i].whole);
     }
     cw_mem_free(work->block);
     cw_str_fini(&work->trace_source);
@@ -38,6 +39,7 @@ static void share_free(void *arg)
     }
     cw_buf_unref(share->spare);
     cw_row_spare_fini(&share->row_spare);
+    cw_whole_ring_fini(&share->wholes);
     cw_mutex_fini(&share->mutex);
     cw_mem_free(share->ended);
     cw_mem_free(share);

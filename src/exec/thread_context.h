@@ -10,6 +10,7 @@
 #include "exec/exec.h"
 #include "exec/fair_queue.h"
 #include "exec/row_memory.h"
+#include "exec/whole.h"
 #include "plan/plan_nodes.h"
 #include <stdatomic.h>
 
@@ -46,21 +47,26 @@ struct cw_node_context {
         fold_element_bytes; /* `bytes_out` and `element_bytes` of the last that was made */
     uint32_t parts_n;       /* calls that could make a part of an image (op_call.c) */
     int64_t elsewhere_ns;   /* what other processes have used for the call that is measured */
+    /* the element that was last taken apart here (take_apart.h), one reference; and the repetition of that which
+     * is being computed to be taken apart */
+    struct cw_whole *whole;
+    uint64_t whole_rep;
 };
 /* An entry of the walk's stack: an element operator that was passed on the way down and is applied
  * on the way up, a cache that gets the element of its node on the way up, or a choice that then
- * becomes part of the element's id, or a position that becomes a field. */
+ * becomes part of the element's id, or a position that becomes a field, or a part that is made of the element. */
 #define CW_WALK_CHOICE UINT32_MAX
+#define CW_WALK_PART (UINT32_MAX - 1)
 struct cw_walk_pending {
     uint32_t node;
     /* for a cache: its index in puts plus 1; CW_WALK_CHOICE: the node chooses from several inputs, and `live` is the
-     * number of the chosen one; 0: the entry is an operator */
+     * number of the chosen one; CW_WALK_PART: `live` is that of the part; 0: the entry is an operator */
     uint32_t put;
     uint32_t shift; /* field i of this node is field i + shift of the row */
     /* bit mask of the fields whose final value is written into the row's slot: of the first 64, and
      * others are copied there */
     uint64_t live;
-    int64_t pos; /* of a choice: the position at its node */
+    int64_t pos; /* of a choice: the position at its node; of a part: at its node's input */
 };
 /* An element that is to be put into a cache once it is computed. */
 struct cw_pending_put {
@@ -180,6 +186,7 @@ struct cw_plan_exec {
     /* guarded by mutex: lists of all contexts, and of those that no thread has borrowed */
     struct cw_thread_context *all, *idle;
     struct cw_row_spare row_spare; /* guarded by mutex */
+    struct cw_whole_ring wholes;   /* guarded by mutex */
     struct cw_buf *spare; /* guarded by mutex: memory for the rows below operators (item_batch.h) */
     _Atomic uint64_t row_ns; /* usual time of a row in ns; 0: not known yet */
     /* sums over the pool's threads, as in struct cw_exec_plan_time */

@@ -7,12 +7,27 @@
 
 /* Reasons why a node cannot be cached, with what is wrong and what to do about it. Only the first
  * one that applies is reported. */
-enum reason { RANDOM, VARIES, INSIDE, JOINED, SHUFFLED, ZIPPED, NUMBERED, PATHS, STATUS, REASONS };
+enum reason {
+    RANDOM,
+    VARIES,
+    INSIDE,
+    PARTS,
+    JOINED,
+    SHUFFLED,
+    ZIPPED,
+    NUMBERED,
+    PATHS,
+    STATUS,
+    REASONS
+};
 static const char *const texts[REASONS] = {
     [RANDOM] =
         "a random operator before it draws anew in each epoch; put it before that operator, or set "
         "freeze: true, which keeps the first draws",
     [INSIDE] = "what is made inside items depends on where items begin; put it before that",
+    [PARTS] =
+        "parts of an element have no id of their own by which a cache could find them; put it "
+        "before that",
     [VARIES] = "an operator before it says that it may give another result for the same element "
                "(deterministic: false); put it before that operator",
     [SHUFFLED] =
@@ -106,7 +121,9 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
     struct facts *mine = &facts[i];
     bool group = op->kind == CW_OP_GROUP, merge = (op->traits & CW_OP_MERGE) != 0;
     bool index = (op->kind == CW_OP_INDEX && !merge) || node->surveyed;
-    bool inside = group && cw_op_is_inside(op, node->opts, checked->nodes[node->inputs[0]].sparse);
+    bool parts = node->surveyed && op->takes_apart;
+    bool inside =
+        group && !parts && cw_op_is_inside(op, node->opts, checked->nodes[node->inputs[0]].sparse);
     bool numbers = (op->traits & CW_OP_POSITION) != 0, by_position = true;
     mine->by_position = !index;
     mine->shuffled = index && (op->traits & CW_OP_RANDOM);
@@ -127,7 +144,8 @@ static void find_facts(const struct cw_checked *checked, size_t i, struct facts 
                      (uint32_t)(group && mine->shuffled) << SHUFFLED |
                      (uint32_t)(merge && !mine->by_position) << ZIPPED |
                      (uint32_t)(numbers && !by_position) << NUMBERED |
-                     (uint32_t)(inside) << INSIDE | (uint32_t)(group && node->sparse) << JOINED |
+                     (uint32_t)(inside) << INSIDE | (uint32_t)(parts) << PARTS |
+                     (uint32_t)(group && node->sparse) << JOINED |
                      (uint32_t)!cw_field_set_is_empty(&mine->paths) << PATHS |
                      (uint32_t)(op->kind == CW_OP_SOURCE && (op->traits & CW_OP_OPAQUE)) << STATUS;
 }

@@ -34,11 +34,11 @@ struct cw_checked_node {
     /* The node is below a `freeze`: random operators draw as in epoch 0, repetition 0. */
     bool frozen;
     const char *uncacheable; /* why its elements cannot be cached; NULL: they can */
-    /* Which elements the filter keeps is found out once, and from then on it is an index operator
-     * (graph/surveyable.h); the node that needs it to be so, or the filter itself, which asks for it. */
+    /* Which elements the filter keeps, or how many it makes of each, is found out once, and from then on it is an
+     * index operator (graph/surveyable.h); the node that needs it to be so, or it itself, which asks for it. */
     bool surveyed;
     size_t survey_for;
-    /* The node is part of the survey of a filter behind it: a filter, or a shuffle, which is done behind that
+    /* The node is part of the survey of a node behind it: a filter, or a shuffle, which is done behind that
      * filter. */
     bool folded;
     uint64_t order; /* hash of the shuffles through which its positions go; 0: none */

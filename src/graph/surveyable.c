@@ -12,6 +12,12 @@ static bool is_filter(const struct cw_op *op)
     return op->kind == CW_OP_ELEMENT && (op->traits & CW_OP_CHANGES_COUNT);
 }
 
+/* Whether the node may be surveyed. */
+static bool is_countable(const struct cw_op *op)
+{
+    return is_filter(op) || op->takes_apart;
+}
+
 /* Whether a survey above goes through the node: it has the positions of its input, but for their order. */
 static bool passes(const struct cw_checked_node *node)
 {
@@ -62,6 +68,9 @@ static const char ORDERED[] =
     "which elements come to it is another choice in each epoch (put the shuffle behind the filter)";
 static const char SHARED[] =
     "a shuffle before it is read by another node too (put it behind the filter)";
+static const char WHOLE[] =
+    "a shuffle before it would have to keep the parts of an element together "
+    "(put the shuffle behind it, where it permutes the parts)";
 
 /* Marks a node and all that it reads. */
 static bool *mark_below(const struct cw_checked *checked, size_t i)
@@ -84,7 +93,7 @@ static const char *why_not_element(const struct cw_checked *checked, size_t i)
         return VARIES;
     if (op->kind == CW_OP_SOURCE && (op->traits & CW_OP_OPAQUE))
         return STATUS;
-    if (op->kind == CW_OP_GROUP &&
+    if (op->kind == CW_OP_GROUP && !op->takes_apart &&
         cw_op_is_inside(op, node->opts, checked->nodes[node->inputs[0]].sparse))
         return INSIDE;
     return NULL;
@@ -101,17 +110,21 @@ static const char *why_not_order(const struct cw_checked *checked, size_t i, boo
     return readers(checked, i) > 1 ? SHARED : NULL;
 }
 
-/* of_filter: shuffles directly before it may stand there. */
-static const char *why_not(const struct cw_checked *checked, size_t top, bool of_filter)
+/* of_node: of what it keeps or makes, so shuffles directly before a filter may stand there. */
+static const char *why_not(const struct cw_checked *checked, size_t top, bool of_node)
 {
     cw_autofree bool *below = mark_below(checked, top);
     const char *why = NULL;
     for (size_t i = 0; i <= top && !why; i++) {
         if (!below[i])
             continue;
+        const bool is_between = of_node && cw_survey_has(checked, top, i);
         why = why_not_element(checked, i);
         if (!why)
-            why = why_not_order(checked, i, of_filter && cw_survey_has(checked, top, i));
+            why = why_not_order(checked, i, is_between);
+        if (!why && is_between && checked->nodes[top].op->takes_apart &&
+            checked->nodes[i].op->kind == CW_OP_INDEX)
+            why = WHOLE;
     }
     return why;
 }
@@ -178,7 +191,7 @@ static int mark_asked(struct cw_checked *checked, struct cw_err *err)
     for (size_t i = 0; i < checked->graph->n; i++) {
         struct cw_checked_node *node = &checked->nodes[i];
         const struct cw_op *op = node->op;
-        if (!is_filter(op) || !op->asks_survey || !op->asks_survey(node->opts))
+        if (!is_countable(op) || !op->asks_survey || !op->asks_survey(node->opts))
             continue;
         const char *why = cw_survey_why_not(checked, i);
         if (why)
@@ -218,8 +231,8 @@ static void fold_all(struct cw_checked *checked)
     cw_flags_find(checked);
 }
 
-/* Returns the filter that makes the node sparse; SIZE_MAX: something else does. */
-static size_t filter_at(const struct cw_checked *checked, size_t i)
+/* Returns the node that makes this one sparse, if it can be surveyed; SIZE_MAX: it cannot. */
+static size_t countable_at(const struct cw_checked *checked, size_t i)
 {
     while (!(checked->nodes[i].op->traits & CW_OP_CHANGES_COUNT)) {
         const struct cw_checked_node *node = &checked->nodes[i];
@@ -230,60 +243,71 @@ static size_t filter_at(const struct cw_checked *checked, size_t i)
             return SIZE_MAX;
         i = node->inputs[k];
     }
-    return is_filter(checked->nodes[i].op) ? i : SIZE_MAX;
+    return is_countable(checked->nodes[i].op) ? i : SIZE_MAX;
 }
 
-/* Node `at` needs what comes in by its inputs to be dense. Surveys the filters before it. Returns why that
- * cannot be, and at which node. */
-static const char *survey_before(struct cw_checked *checked, size_t at, size_t *ret_node)
+/* Node `because` needs the elements of a sparse one to have positions. Surveys what makes that one sparse. Returns
+ * why that cannot be, and at which node. */
+static const char *survey_at(struct cw_checked *checked, size_t sparse, size_t because,
+                             size_t *ret_node)
 {
-    for (size_t k = 0; k < checked->nodes[at].inputs_n; k++) {
-        const size_t in = checked->nodes[at].inputs[k];
-        if (!checked->nodes[in].sparse)
-            continue;
-        const size_t filter = *ret_node = filter_at(checked, in);
-        const char *why = filter == SIZE_MAX ? INSIDE : cw_survey_why_not(checked, filter);
-        if (why)
-            return why;
-        checked->nodes[filter].surveyed = true;
-        checked->nodes[filter].survey_for = at;
+    const size_t node = *ret_node = countable_at(checked, sparse);
+    const char *why = node == SIZE_MAX ? INSIDE : cw_survey_why_not(checked, node);
+    if (!why) {
+        checked->nodes[node].surveyed = true;
+        checked->nodes[node].survey_for = because;
     }
-    return NULL;
+    return why;
 }
 
-/* A survey goes over positions. Returns the lowest surveyed filter whose base has none; SIZE_MAX: none. */
+/* Node `at` needs what comes in by its inputs to be dense; or it itself has to be, for the survey of node `behind`. */
+static const char *survey_before(struct cw_checked *checked, size_t at, size_t behind,
+                                 size_t *ret_node)
+{
+    const char *why = NULL;
+    if (behind != SIZE_MAX && checked->nodes[at].op->takes_apart)
+        return survey_at(checked, at, behind, ret_node);
+    for (size_t k = 0; k < checked->nodes[at].inputs_n && !why; k++)
+        if (checked->nodes[checked->nodes[at].inputs[k]].sparse)
+            why = survey_at(checked, checked->nodes[at].inputs[k], at, ret_node);
+    return why;
+}
+
+/* A survey goes over positions. Returns the lowest surveyed node whose base has none; SIZE_MAX: none. */
 static size_t find_baseless(const struct cw_checked *checked)
 {
     for (size_t i = 0; i < checked->graph->n; i++)
         if (checked->nodes[i].surveyed && checked->nodes[cw_survey_base(checked, i)].sparse)
-            return cw_survey_base(checked, i);
+            return i;
     return SIZE_MAX;
 }
 
-static int refuse(const struct cw_checked *checked, size_t filter, const char *why,
+static int refuse(const struct cw_checked *checked, size_t node, const char *why,
                   struct cw_err *err)
 {
     CW_STR_AUTO text = {0};
-    if (filter == SIZE_MAX)
+    if (node == SIZE_MAX)
         return err->code; /* operators inside items: the message has said it */
     cw_str_add(&text, err->msg);
     return cw_err_set(
         err, CW_E_UNSUPPORTED,
         "%s. Behind \"%s\" may stand: a batch with take and skip, which the trainer's "
         "process cuts; anything behind a batch with within: \"item\"; and everything "
-        "if a survey finds out once what it keeps, which is not possible here, since "
-        "%s",
-        cw_str_text(&text), checked->graph->nodes[filter].name, why);
+        "if a survey finds out once what it %s, which is not possible here, since %s",
+        cw_str_text(&text), checked->graph->nodes[node].name,
+        is_filter(checked->nodes[node].op) ? "keeps" : "makes", why);
 }
 
-/* Finds a node that a filter before it keeps from being computed. Returns 0 if there is none, else the error,
- * and the node in *ret_at. */
-static int find_refused(const struct cw_checked *checked, size_t *ret_at, struct cw_err *err)
+/* Finds a node that one before it keeps from being computed, since its number of elements is not known. Returns 0 if
+ * there is none, else the error, the node in *ret_at, and in *ret_behind that of the survey which needs its positions;
+ * SIZE_MAX: none does. */
+static int find_refused(const struct cw_checked *checked, size_t *ret_at, size_t *ret_behind,
+                        struct cw_err *err)
 {
-    const size_t base = find_baseless(checked);
-    if (base == SIZE_MAX)
+    *ret_behind = find_baseless(checked);
+    if (*ret_behind == SIZE_MAX)
         return cw_sparse_refused(checked, ret_at, err);
-    *ret_at = base;
+    const size_t base = *ret_at = cw_survey_base(checked, *ret_behind);
     return cw_err_set(err, CW_E_UNSUPPORTED, "node \"%s\" (%s): a survey behind it needs positions",
                       checked->graph->nodes[base].name, checked->graph->nodes[base].op);
 }
@@ -292,20 +316,20 @@ int cw_survey_find(struct cw_checked *checked, struct cw_err *err)
 {
     struct cw_err local = {0};
     const char *why = NULL;
-    size_t at = SIZE_MAX, filter = SIZE_MAX;
+    size_t at = SIZE_MAX, behind = SIZE_MAX, node = SIZE_MAX;
     int rc = mark_asked(checked, err);
     if (rc < 0)
         return rc;
     fold_all(checked);
-    while ((rc = find_refused(checked, &at, &local)) == CW_E_UNSUPPORTED) {
-        filter = SIZE_MAX; /* each time one more is surveyed */
-        why = survey_before(checked, at, &filter);
-        if (why || filter == SIZE_MAX)
+    while ((rc = find_refused(checked, &at, &behind, &local)) == CW_E_UNSUPPORTED) {
+        node = SIZE_MAX; /* each time one more is surveyed */
+        why = survey_before(checked, at, behind, &node);
+        if (why || node == SIZE_MAX)
             break;
         fold_all(checked);
     }
     if (rc < 0 && why)
-        rc = refuse(checked, filter, why, &local);
+        rc = refuse(checked, node, why, &local);
     if (rc < 0 && err)
         *err = local;
     return rc < 0 ? rc : check_values(checked, err);

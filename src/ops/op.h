@@ -10,9 +10,8 @@
  *   group    makes one element of several: batch. Those that work inside an item see the rows of one
  *            item in order, and make any number of elements: pack (docs/decisions/0005-inside-items.md)
  *
- * All functions here may be called by several threads at once; state is immutable after open.
- * Scratch state (handles of decoders) belongs to one thread. An operator must give the same bytes
- * on every CPU. */
+ * All functions here may be called by several threads at once; state is immutable after open. Scratch
+ * state (handles of decoders) belongs to one thread. An operator must give the same bytes on every CPU. */
 #ifndef CW_OPS_OP_H
 #define CW_OPS_OP_H
 
@@ -329,8 +328,8 @@ struct cw_op {
     /* Optional, for RANDOM operators of which not all draw: whether one with these options does.
      * cw_op_draws() asks it. */
     bool (*draws)(const void *opts);
-    /* Optional, for an element operator with CHANGES_COUNT: whether these options ask for a survey
-     * (graph/surveyable.h), also if nothing needs it. */
+    /* Optional, for an element operator with CHANGES_COUNT, or one that takes_apart: whether these options ask
+     * for a survey (graph/surveyable.h), also if nothing needs it. */
     bool (*asks_survey)(const void *opts);
     /* Optional, for an index operator with one input: the field whose values it must know of all elements that
      * come in before it is opened, by a survey; NULL: none. Its manifest has the survey's note. */
@@ -408,6 +407,7 @@ struct cw_op {
     int64_t (*span)(const void *opts);
     bool joins;         /* with `inside`: what it makes are batches of rows */
     bool takes_batches; /* it works on batches of strings, and of rows of different shapes */
+    bool takes_apart;   /* with `inside`: what it makes of a row is a function of that row alone */
     /* Optional, for group operators whose rows are filled up: says how field f is; false: it is not.
      * Fields keep their places in the output; those of lengths and masks stand behind them. */
     bool (*group_pad)(const void *opts, const struct cw_spec *in, size_t f, struct cw_pad *ret_pad);

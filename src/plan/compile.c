@@ -136,14 +136,14 @@ static bool is_inside(const struct cw_plan *plan, size_t i)
     return cw_op_is_inside(node->op, node->opts, plan->checked->nodes[node->inputs[0]].sparse);
 }
 
-/* A survey computes the filters between, and passes shuffles by. Elsewhere a surveyed filter is an index
- * operator, and does the work of what is folded into it. */
+/* A survey computes the filters between, passes shuffles by, and counts what comes to an operator that takes
+ * elements apart. Elsewhere a surveyed operator is an index operator, and does the work of what is folded into it. */
 static enum cw_step step_of_surveyed(const struct cw_plan *plan, size_t i)
 {
     const struct cw_checked *checked = plan->checked;
     if (plan->survey_top != SIZE_MAX && plan->survey_field == SIZE_MAX &&
         cw_survey_has(checked, plan->survey_top, i))
-        return checked->nodes[i].op->kind == CW_OP_INDEX ? CW_STEP_PASS : CW_STEP_ELEMENT;
+        return checked->nodes[i].op->kind == CW_OP_ELEMENT ? CW_STEP_ELEMENT : CW_STEP_PASS;
     return checked->nodes[i].surveyed ? CW_STEP_INDEX : CW_STEP_PASS;
 }
 

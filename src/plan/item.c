@@ -137,7 +137,7 @@ static size_t item_group(const struct cw_plan *plan, bool *ret_plain)
         const struct cw_plan_node *node = &plan->nodes[at];
         if (node->step == CW_STEP_GROUP)
             return at;
-        if (node->inputs_n != 1)
+        if (node->inputs_n != 1 || node->parts)
             return SIZE_MAX;
         *ret_plain = *ret_plain && node->step != CW_STEP_INDEX;
         at = node->inputs[0];

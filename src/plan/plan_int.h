@@ -25,7 +25,7 @@ int cw_plan_open_by_blocks(struct cw_plan *plan, size_t i, struct cw_op_open *ho
 int cw_plan_compile(struct cw_plan *plan, const struct cw_value *manifest, struct cw_err *err);
 /* What surveys do for nodes that are compiled. It is set by survey.c, which compiles plans itself. */
 struct cw_plan_surveys {
-    /* Puts an index operator in the place of a surveyed filter, whose inputs are compiled. manifest: what that of
+    /* Puts an index operator in the place of a surveyed one, whose inputs are compiled. manifest: what that of
      * the job says of it; NULL: it is found out here. */
     int (*node)(struct cw_plan *plan, size_t i, const struct cw_value *manifest,
                 struct cw_err *err);

@@ -55,7 +55,7 @@ struct cw_plan_node {
     const void *opts;
     void *state;   /* what op->open returned */
     bool borrowed; /* the state belongs to another plan */
-    /* For a surveyed filter some of whose elements are bad: the plan that computes them, to say what is wrong;
+    /* For a surveyed operator some of whose elements are bad: the plan that computes them, to say what is wrong;
      * holds a reference. */
     struct cw_plan *survey;
     uint64_t tag;
@@ -75,6 +75,8 @@ struct cw_plan_node {
     /* for INDEX: positions are not mapped through it for many rows together, since the walk has to stop
      * there: to note `each`, or the position (AGAIN and POSITION in ops/op.h) */
     bool apart;
+    /* For INDEX: a surveyed operator that takes elements apart (exec/take_apart.h); it is `apart` as well */
+    bool parts;
     /* For an ELEMENT that may work on many elements at once (plan_many.c): the specs of these, with a first
      * dimension of any size. Otherwise NULL. */
     struct cw_spec *many_in, *many_out;
@@ -111,8 +113,8 @@ struct cw_plan {
     /* With whom the indices of its sources are made while it is opened; NULL: with nobody. */
     struct cw_index_parts *index_parts;
     bool skips_bad; /* what surveys find to be bad is left out */
-    /* A plan that only computes what comes out of a surveyed filter, or into an operator that needs values of
-     * a field, its last node (plan/survey.c), and borrows what another plan has open; SIZE_MAX, SIZE_MAX,
+    /* A plan that only computes what comes out of a surveyed filter, or into an operator that takes elements apart
+     * or needs values of a field, its last node (plan/survey.c), and borrows what another plan has open; SIZE_MAX, SIZE_MAX,
      * NULL: it is none, asks for no field, opens all itself. */
     size_t survey_top, survey_field;
     struct cw_plan *lent;
@@ -198,6 +200,13 @@ static inline uint64_t cw_plan_pair_id(const struct cw_plan_node *node, uint64_t
     if (bits == 0)
         return id;
     return id >> (64 - bits) ? cw_mix64(id + cw_mix64(input + 1)) : id << bits | input;
+}
+
+/* Whether the plan is that of a survey that finds out how many parts elements have. */
+static inline bool cw_plan_counts_parts(const struct cw_plan *plan)
+{
+    return plan->survey_top != SIZE_MAX && plan->survey_field == SIZE_MAX &&
+           plan->checked->nodes[plan->survey_top].op->takes_apart;
 }
 
 /* What an item of a dense pipeline consists of: the rows of one element of a group, or a single

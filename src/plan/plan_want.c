@@ -20,14 +20,15 @@ static size_t only_reader(const struct cw_plan *plan, size_t i)
     return reader;
 }
 
-/* Index operators between them do not matter, since an element keeps the id of its source. */
+/* Index operators between them do not matter, since an element keeps the id of its source, unless it is but a part
+ * of it. */
 size_t cw_plan_next_operator(const struct cw_plan *plan, size_t i)
 {
     size_t reader = only_reader(plan, i);
     while (
         reader != SIZE_MAX &&
         (plan->nodes[reader].step == CW_STEP_INDEX || plan->nodes[reader].step == CW_STEP_PASS) &&
-        plan->nodes[reader].inputs_n == 1)
+        plan->nodes[reader].inputs_n == 1 && !plan->nodes[reader].parts)
         reader = only_reader(plan, reader);
     return reader != SIZE_MAX && plan->nodes[reader].step == CW_STEP_ELEMENT ? reader : SIZE_MAX;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts an index operator in the place of a surveyed filter, and makes parts of surveys for others. */
+/* Puts an index operator in the place of a surveyed one, and makes parts of surveys for others. */
 #include "plan/survey.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "graph/surveyable.h"
 #include "plan/survey_int.h"
 
-/* What the survey of a node looks at: the filter's elements, or a field of what comes in. */
+/* What the survey of a node looks at: the surveyed operator's elements, or a field of what comes in. */
 static void set_subject(struct cw_plan *plan, const struct cw_checked *checked, size_t node)
 {
     const struct cw_checked_node *its = &checked->nodes[node];
@@ -83,7 +83,7 @@ static bool find(struct cw_survey *survey, const struct cw_survey_note *said)
     cw_autofree uint8_t *bytes = cw_mem_try(n + 1);
     struct cw_fates fates;
     if (!bytes || !cw_hex_read(said->text, bytes, n) ||
-        !cw_fates_read(bytes, n, survey->n, cw_survey_has_values(survey), &fates))
+        !cw_fates_read(bytes, n, survey->n, cw_survey_kind(survey), &fates))
         return false;
     cw_fates_fini(&survey->fates);
     survey->fates = fates;
@@ -141,9 +141,9 @@ static int begin(struct cw_plan *plan, size_t i, const struct cw_value *manifest
     return cw_survey_begin(ret_survey, *ret_computes, plan->nodes[i].node->name, err);
 }
 
-/* ---- the filter's place ---- */
+/* ---- the operator's place ---- */
 
-/* Takes what another plan has in the filter's place. */
+/* Takes what another plan has in the operator's place. */
 static void borrow(struct cw_plan_node *node, const struct cw_plan_node *other)
 {
     struct cw_surveyed *surveyed = other->state;
@@ -168,7 +168,8 @@ static int borrow_written(struct cw_plan *plan, size_t i, struct cw_err *err)
     return 0;
 }
 
-/* Shuffles between base and filter are done behind it, the last one first. */
+/* Shuffles between base and filter are done behind it, the last one first. There are none before an operator that
+ * takes elements apart. */
 static void add_orders(const struct cw_plan *plan, size_t top)
 {
     const struct cw_checked *checked = plan->checked;
@@ -179,7 +180,7 @@ static void add_orders(const struct cw_plan *plan, size_t top)
                                   checked->nodes[at].opts, checked->nodes[at].tag);
 }
 
-/* Puts the operator in the filter's place. */
+/* Puts the index operator in the other one's place. */
 static int put_surveyed(struct cw_plan *plan, size_t i, struct cw_survey *survey,
                         const struct cw_survey_note *note, struct cw_err *err)
 {
@@ -225,7 +226,8 @@ static int survey_node(struct cw_plan *plan, size_t i, const struct cw_value *ma
         rc = borrow_written(plan, i, err);
     else
         rc = open_node(plan, i, manifest, err);
-    node->apart = rc == 0 && node->survey;
+    node->parts = rc == 0 && ((const struct cw_surveyed *)node->state)->has_parts;
+    node->apart = rc == 0 && (node->survey || node->parts);
     return rc;
 }
 

@@ -13,7 +13,7 @@
 /* A survey at work. */
 struct cw_survey {
     struct cw_plan *plan; /* its last node is that whose elements are looked at; borrowed */
-    const char *name;     /* of the filter, or of the operator that needs values; borrowed */
+    const char *name;     /* of the surveyed operator, or of that which needs values; borrowed */
     struct cw_str key;    /* what all that is kept of it has in its key */
     uint64_t n;           /* number of elements that come in */
     uint64_t part_rows;   /* of them in a part; a multiple of 64, so that parts share no byte */
@@ -46,7 +46,14 @@ static inline bool cw_survey_has_values(const struct cw_survey *survey)
     return survey->plan->survey_field != SIZE_MAX;
 }
 
-/* Makes a plan for the survey of a node: that of a surveyed filter, or of what comes into an operator with
+static inline enum cw_fates_kind cw_survey_kind(const struct cw_survey *survey)
+{
+    if (cw_survey_has_values(survey))
+        return CW_FATES_VALUES;
+    return cw_plan_counts_parts(survey->plan) ? CW_FATES_PARTS : CW_FATES_ALONE;
+}
+
+/* Makes a plan for the survey of a node: that of a surveyed operator, or of what comes into one with
  * surveyed_field. lent: the plan from whose nodes it borrows what is open; NULL: it opens the sources of the
  * manifest itself. */
 int cw_survey_plan(struct cw_checked *checked, uint64_t seed, size_t node, struct cw_plan *lent,

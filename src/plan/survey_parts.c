@@ -81,11 +81,11 @@ int cw_survey_begin(struct cw_survey *s, struct cw_plan *plan, const char *name,
 {
     *s = (struct cw_survey){.plan = plan, .name = name, .began_ns = cw_clock_ns()};
     s->n = (uint64_t)plan->nodes[plan->survey_top].n;
-    const uint64_t most = cw_survey_has_values(s) ? PART_VALUES_MAX : PART_ROWS_MAX;
+    const uint64_t most = cw_survey_kind(s) == CW_FATES_ALONE ? PART_ROWS_MAX : PART_VALUES_MAX;
     s->part_rows = CW_MIN(CW_MAX(s->n / PARTS, PART_ROWS_MIN), most) / 64 * 64;
     s->parts_n = (size_t)((s->n + s->part_rows - 1) / s->part_rows);
     add_key(s);
-    if (!cw_fates_init(&s->fates, s->n, cw_survey_has_values(s)))
+    if (!cw_fates_init(&s->fates, s->n, cw_survey_kind(s)))
         return cw_err_set(err, CW_E_NOMEM, "no memory for a survey of %" PRIu64 " elements", s->n);
     return 0;
 }
@@ -128,7 +128,7 @@ static uint64_t put_fates(struct cw_survey *s, size_t i, const struct cw_fates *
 /* The most that what is kept of n elements can have. */
 static uint64_t fates_max(const struct cw_survey *s, uint64_t n)
 {
-    const uint64_t values = cw_survey_has_values(s) ? n * sizeof(uint64_t) : 0;
+    const uint64_t values = cw_survey_kind(s) == CW_FATES_ALONE ? 0 : n * sizeof(uint64_t);
     return CW_KEPT_INDEX_SMALL + 2 * (uint64_t)cw_fates_bytes(n) + values;
 }
 
@@ -140,8 +140,7 @@ static bool find_part(struct cw_survey *s, size_t i, int64_t *ret_records)
     part_key(s, i, &key);
     if (!cw_index_keeper_find(cw_str_text(&key), fates_max(s, rows_of(s, i)), &kept))
         return false;
-    const bool fits =
-        cw_fates_read(kept.bytes, kept.n, rows_of(s, i), cw_survey_has_values(s), &fates);
+    const bool fits = cw_fates_read(kept.bytes, kept.n, rows_of(s, i), cw_survey_kind(s), &fates);
     cw_kept_index_fini(&kept);
     if (!fits)
         return false;
@@ -190,7 +189,7 @@ int cw_survey_make_part(void *arg, size_t i, int64_t *ret_records, struct cw_err
     CW_STR_AUTO bytes = {0};
     if (find_part(s, i, ret_records))
         return 0;
-    if (!cw_fates_init(&fates, rows_of(s, i), cw_survey_has_values(s)))
+    if (!cw_fates_init(&fates, rows_of(s, i), cw_survey_kind(s)))
         return cw_err_set(err, CW_E_NOMEM, "no memory for a part of a survey");
     int rc = compute(s, i, &fates, err);
     if (rc == 0) {
@@ -214,7 +213,7 @@ bool cw_survey_find_kept(struct cw_survey *s)
     cw_str_addf(&key, "%swhole", cw_str_text(&s->key));
     if (!cw_index_keeper_find(cw_str_text(&key), fates_max(s, s->n), &kept))
         return false;
-    const bool fits = cw_fates_read(kept.bytes, kept.n, s->n, cw_survey_has_values(s), &fates);
+    const bool fits = cw_fates_read(kept.bytes, kept.n, s->n, cw_survey_kind(s), &fates);
     cw_kept_index_fini(&kept);
     if (fits) {
         cw_fates_fini(&s->fates);
@@ -269,6 +268,7 @@ static void write_lease(void *arg, size_t first, size_t n, struct cw_value *ret_
 static struct cw_fates part_of(const struct cw_survey *s, size_t i)
 {
     return (struct cw_fates){.n = rows_of(s, i),
+                             .kind = s->fates.kind,
                              .kept = s->fates.kept + byte_of(s, i),
                              .bad = s->fates.bad + byte_of(s, i),
                              .values = s->fates.values ? s->fates.values + i * s->part_rows : NULL};
@@ -295,7 +295,7 @@ static bool read_row(const struct cw_survey *s, size_t i, const struct cw_value 
     const size_t n = strlen(row->items[1].s) / 2;
     cw_autofree uint8_t *bytes = cw_mem_try(n + 1);
     return bytes && cw_hex_read(row->items[1].s, bytes, n) &&
-           cw_fates_read(bytes, n, rows_of(s, i), cw_survey_has_values(s), ret_fates);
+           cw_fates_read(bytes, n, rows_of(s, i), cw_survey_kind(s), ret_fates);
 }
 
 static bool take_row(void *arg, size_t i, const struct cw_value *row, int64_t *ret_records)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a filter that leaves out nearly everything keeps all threads busy, with default settings.
 
-usage: bench_filter.py BUILD_DIR [--keep N] [--seconds S] [--threads N] [--operator burn|sleep] [--runs N] [--rows small|large|both|surveyed|surveyed_in_order|padded] [--json]     (a release build with -DBUILD_TESTING=ON)
+usage: bench_filter.py BUILD_DIR [--keep N] [--seconds S] [--threads N] [--operator burn|sleep] [--runs N] [--rows small|large|both|surveyed|surveyed_in_order|padded|parts|parts_shuffled] [--json]     (a release build with -DBUILD_TESTING=ON)
 
 Runs range -> an operator that takes its time -> filter (1 of 10,000 stays) -> batch(32), and the same without the filter, in turn, through
 one dispatcher, one worker and `cachew run`. Prints for each the elements that workers computed a second until the last batch, and how the two compare: the median of
@@ -15,6 +15,9 @@ surveyed; against a file that has only what is kept. Compares the CPU seconds of
 --rows padded: sequences of 10 to 500 numbers from chunks, a shuffle, a filter that keeps 8 of 10, and padded_batch, which the trainer's process cuts and fills up then;
 against the same without the filter, where the worker does. Compares the sequences that are read for a CPU second of worker and trainer together, of the epochs behind the
 first.
+
+--rows parts: records of 8 KB that a surveyed `unbatch` takes into 32 parts each, batches, and an operator behind them; against the same file read as records of 256 bytes. parts_shuffled: with a shuffle
+of the parts.
 """
 import argparse
 import json
@@ -85,20 +88,37 @@ def epochs(cachew, address, worker, path, count, seed, *arguments):
     return cpu_seconds(worker) - began, [json.loads(line)["hash"] for line in out.stdout.splitlines() if "hash" in line]
 
 
+def filtered(name, rows, work):
+    """The nodes of a pipeline, and how many elements it gives."""
+    data = os.path.join(work, name + ".bin")
+    records(data, SURVEYED, 10 if name == "all" else 4)
+    nodes = [{"op": "fixed_records", "pattern": data, "dtype": "i32", "dims": [256]}, {"op": "shuffle"}, {"op": "filter", "expr": "x[0] < 4"}]
+    if name == "kept":
+        del nodes[2]
+    if rows == "surveyed_in_order":
+        del nodes[1]
+    return nodes, SURVEYED * 0.4
+
+
+def in_parts(name, rows, work):
+    data = os.path.join(work, "parts.bin")
+    count = SURVEYED // 4 // 8 * 8
+    records(data, count, 10)
+    nodes = [{"op": "fixed_records", "pattern": data, "dtype": "i32", "dims": [32, 64] if name == "all" else [64]}]
+    if name == "all":
+        nodes.append({"op": "unbatch", "survey": True})
+    if rows == "parts_shuffled":
+        nodes.append({"op": "shuffle"})
+    return nodes, count * 4
+
+
 def compare_surveyed(cachew, address, worker, options, rows, work):
     paths, pairs = {}, []
-    for name, keep in (("all", 10), ("kept", 4)):
-        data = os.path.join(work, name + ".bin")
-        records(data, SURVEYED, keep)
+    for name in ("all", "kept"):
         paths[name] = os.path.join(work, name + ".json")
-        nodes = [{"op": "fixed_records", "pattern": data, "dtype": "i32", "dims": [256]}, {"op": "shuffle"}, {"op": "filter", "expr": "x[0] < 4"},
-                 {"op": "batch", "size": 64}, {"op": "eval", "expr": "x * 2 + 1"}]
-        if name == "kept":
-            del nodes[2]
-        if rows == "surveyed_in_order":
-            del nodes[1]
+        nodes, elements = (in_parts if rows.startswith("parts") else filtered)(name, rows, work)
         with open(paths[name], "w") as f:
-            json.dump({"pipeline": nodes}, f)
+            json.dump({"pipeline": nodes + [{"op": "batch", "size": 64}, {"op": "eval", "expr": "x * 2 + 1"}]}, f)
     for i in range(options.runs):
         used, seen = {}, {}
         for name in (("all", "kept") if i % 2 == 0 else ("kept", "all")):
@@ -107,7 +127,7 @@ def compare_surveyed(cachew, address, worker, options, rows, work):
             used[name] = more - one
         assert seen["all"] == seen["kept"], "other batches"
         pairs.append((used["kept"], used["all"]))
-    per_s = SURVEYED * 0.4 * options.epochs
+    per_s = elements * options.epochs
     return {"rows": rows, "elements": int(per_s), "plain_per_s": per_s / statistics.median(p[0] for p in pairs),
             "filtered_per_s": per_s / statistics.median(p[1] for p in pairs), "ratio": statistics.median(p[0] / p[1] for p in pairs)}
 
@@ -157,7 +177,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--operator", default="burn")
     parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--rows", choices=("small", "large", "both", "surveyed", "surveyed_in_order", "padded"), default="both")
+    parser.add_argument("--rows", choices=("small", "large", "both", "surveyed", "surveyed_in_order", "padded", "parts", "parts_shuffled"), default="both")
     parser.add_argument("--epochs", type=int, default=40, help="surveyed: so many are measured")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -166,7 +186,7 @@ def main():
         dispatcher, address = start(os.path.join(programs, "cachew-dispatcher"), "--listen", "127.0.0.1:0", "--state-dir", os.path.join(work, "state"))
         worker, _ = start(os.path.join(programs, "cachew-worker"), "--dispatcher", address, "--listen", "127.0.0.1:0", "--threads", str(options.threads))
         rows = [compare_padded(os.path.join(programs, "cachew"), address, worker, options, work)] if options.rows == "padded" else \
-            [compare_surveyed(os.path.join(programs, "cachew"), address, worker, options, options.rows, work)] if "surveyed" in options.rows else \
+            [compare_surveyed(os.path.join(programs, "cachew"), address, worker, options, options.rows, work)] if options.rows.startswith(("surveyed", "parts")) else \
             [compare(os.path.join(programs, "cachew"), address, options, rows, work) for rows in (("small", "large") if options.rows == "both" else (options.rows,))]
         stop(worker)
         stop(dispatcher)

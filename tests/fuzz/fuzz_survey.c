@@ -7,13 +7,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* The first byte says of how many elements, and whether there are values. */
-static void read_fates(const uint8_t *data, size_t n)
+/* The first byte says of how many elements. */
+static void read_fates(const uint8_t *data, size_t n, enum cw_fates_kind kind)
 {
     struct cw_fates fates;
     CW_STR_AUTO again = {0};
     CW_STR_AUTO text = {0};
-    if (n == 0 || !cw_fates_read(data + 1, n - 1, data[0] >> 1, data[0] & 1, &fates))
+    if (!cw_fates_read(data + 1, n - 1, data[0] >> 1, kind, &fates))
         return;
     CW_ASSERT(cw_fates_count(fates.kept, fates.n) + cw_fates_count(fates.bad, fates.n) <= fates.n);
     cw_fates_write(&fates, &again);
@@ -43,7 +43,10 @@ static void read_note(const uint8_t *data, size_t n)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    read_fates(data, n);
+    if (n > 0) { /* the first byte says, too, whether there are values */
+        read_fates(data, n, data[0] & 1 ? CW_FATES_VALUES : CW_FATES_ALONE);
+        read_fates(data, n, CW_FATES_PARTS);
+    }
     read_note(data, n);
     return 0;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What a filter keeps is found out once, by all workers; whoever dies meanwhile, the batches are the same.
+# What a filter keeps, and into how many parts an element is taken, is found out once, by all workers; whoever dies meanwhile, the batches are
+# the same.
 . "$(dirname "$0")/lib.sh"
 
 # surveyed [N]: a pipeline that takes 1 ms for each of N numbers before its filter, and its hash.
@@ -111,5 +112,92 @@ JSON
     run skips "$work/bad.json" --skip-bad
     same "batches are full" 40 "$(field batches "$work/skips.out")"
     same "elements" 280 "$(field elements "$work/skips.out")"
+}
+
+# parts N: a pipeline that takes 1 ms for each of N documents of 0 to 24 numbers and cuts them into parts, which are shuffled; and its hash.
+parts() {
+    seq 0 "$(($1 - 1))" | awk '{k = $1 * 7919 % 25; s = ""; for (i = 0; i < k; i++) s = s (i ? "," : "") n++; printf "{\"t\":[%s],\"id\":%d}\n", s, $1}' >"$work/docs.jsonl"
+    cat >"$work/parts.json" <<JSON
+{"name": "parts", "pipeline": [
+  {"op": "jsonl", "pattern": "$work/docs.jsonl", "schema": ["t: i64[?]", "id: i64"]},
+  {"op": "sleep", "ms": 1},
+  {"op": "filter", "expr": "id % 7 != 0"},
+  {"op": "split", "length": 4, "shift": 3, "part": "p", "name": "cut"},
+  {"op": "shuffle", "window": 64},
+  {"op": "batch", "size": 8, "ragged": "t"}]}
+JSON
+    DISPATCHER='' run reference "$work/parts.json" --seed 3 --epochs 2
+    expected=$(hashes reference)
+}
+
+# The number of workers does not show, and the pipeline is dense: consumers share it, and a token goes on in the middle of a document.
+case_parts() {
+    local all
+    parts 500
+    all=$(field elements "$work/reference.out" | head -1)
+    begin_dispatcher
+    begin_worker a
+    run one "$work/parts.json" --seed 3 --epochs 2
+    same "one worker" "$expected" "$(hashes one)"
+    begin_worker b --threads 2
+    run two "$work/parts.json" --seed 3 --epochs 2
+    same "two workers" "$expected" "$(hashes two)"
+    run whole "$work/parts.json" --seed 5 --batches "$work/reference.batches"
+    run first "$work/parts.json" --seed 5 --batches "$work/job.batches" --stop-after 57 --save-token "$work/token"
+    run rest "$work/parts.json" --seed 5 --batches "$work/job.batches" --resume "$work/token"
+    same_batches
+    begin one "$cachew" run "$work/parts.json" --json --dispatcher "$DISPATCHER" --timeout 60s --name all --mode shared --consumers 2 --consumer 0
+    begin other "$cachew" run "$work/parts.json" --json --dispatcher "$DISPATCHER" --timeout 60s --name all --mode shared --consumers 2 --consumer 1
+    wait_for one || fail "a shared consumer: $(cat "$work/one.log")"
+    wait_for other || fail "the other: $(cat "$work/other.log")"
+    same "parts of both" "$all" "$(($(field elements "$work/one.out") + $(field elements "$work/other.out")))"
+    "$cachew" check "$work/parts.json" >"$work/check.out" 2>&1 || fail "check: $(cat "$work/check.out")"
+    says 'behind "cut": a survey finds out once how many elements it makes of each.*computes "sleep", "filter", "cut" once for each element of "jsonl".*since "shuffle" takes' \
+        <"$work/check.out" || fail "check: $(cat "$work/check.out")"
+}
+
+# Workers die while parts are counted, and in the middle of an epoch.
+case_parts_killed() {
+    local fault
+    parts 1400
+    for fault in worker.index_given worker.index_made; do
+        begin_dispatcher --state-dir "$work/state-$fault"
+        slow_worker good
+        faulty_worker $fault:1
+        run "$fault" "$work/parts.json" --seed 3 --epochs 2
+        same "$fault" "$expected" "$(hashes "$fault")"
+        wait_until "$fault: the worker died there" is_gone faulty
+        wait_for faulty
+        end good
+        end dispatcher
+    done
+    begin_dispatcher --state-dir "$work/state-kill"
+    begin_worker a
+    begin_worker b
+    run whole "$work/parts.json" --seed 5 --batches "$work/reference.batches"
+    tight_pipe job
+    begin_held job "$work/parts.json" --seed 5 --window 3
+    read_batches job 20
+    end a KILL
+    read_batches job 10
+    begin_worker c
+    end b KILL
+    release job
+    same_batches
+}
+
+# A document that cannot be taken apart fails the job when its turn comes, or is left out.
+case_parts_bad() {
+    seq 0 69 | awk '{printf "{\"a\":[1,2],\"b\":[3%s]}\n", ($1 == 41 ? "" : ",4")}' >"$work/docs.jsonl"
+    cat >"$work/bad.json" <<JSON
+{"pipeline": [{"op": "jsonl", "pattern": "$work/docs.jsonl", "schema": ["a: i64[?]", "b: i64[?]"]}, {"op": "unbatch", "name": "cut"},
+  {"op": "batch", "size": 3}, {"op": "eval", "expr": "a + b", "out": "a"}]}
+JSON
+    begin_dispatcher
+    begin_worker a
+    expect_error fails 'node "cut" \(unbatch\), element 41 .*docs.jsonl.* 41.*field "b" has 1 elements' "$cachew" run "$work/bad.json" --dispatcher "$DISPATCHER"
+    run skips "$work/bad.json" --skip-bad
+    same "batches are full" 46 "$(field batches "$work/skips.out")"
+    same "elements" 138 "$(field elements "$work/skips.out")"
 }
 run_case "$@"; exit

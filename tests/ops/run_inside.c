@@ -12,6 +12,7 @@ struct run {
     struct cw_spec in, out;
     struct test_element *rows;
     size_t made, joined; /* so many elements and groups have come */
+    size_t begin;        /* the operator sees the rows from here on */
 };
 
 static int check_first(const struct run *r, size_t i, size_t first, struct cw_err *err)
@@ -30,7 +31,7 @@ static int make(const struct cw_op_rows *rows, size_t first, const struct cw_vie
     struct cw_element element = {.n = r->out.n};
     memcpy(element.fields, fields, r->out.n * sizeof(*fields));
     size_t i = r->made++;
-    int rc = check_first(r, i, first, err);
+    int rc = check_first(r, i, r->begin + first, err);
     if (rc < 0 || !wants)
         return rc;
     if (i >= wants->n)
@@ -82,6 +83,14 @@ static int call(struct run *r, const struct cw_value *input, struct cw_err *err)
     }
     if (rc == 0)
         rc = op->inside(&ctx, r->c->opts, &rows, err);
+    if (op->takes_apart) /* the same, when it sees one row at a time */
+        r->made = 0;
+    for (; rc == 0 && op->takes_apart && r->begin < input->n; r->begin++) {
+        rows.n = 1;
+        rows.row = row + r->begin;
+        rows.id = id + r->begin;
+        rc = op->inside(&ctx, r->c->opts, &rows, err);
+    }
     cw_mem_free(id);
     cw_mem_free(row);
     cw_arena_free(arena);

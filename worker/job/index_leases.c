@@ -2,6 +2,7 @@
 /* Leases parts of indices to other workers, and makes parts for others. */
 #include "worker/job/index_leases.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fault.h"
@@ -153,11 +154,14 @@ void cw_index_tell_surveys(const char *job_id, const struct cw_value *manifest)
         const struct cw_value *survey = manifest->items[i].type == CW_VALUE_OBJECT
                                             ? cw_value_get(&manifest->items[i], "survey")
                                             : NULL;
-        if (survey && survey->type == CW_VALUE_OBJECT)
-            cw_log_info("worker",
-                        "job=%s survey of node \"%s\": %lld elements, %lld kept, %lld bad", job_id,
-                        manifest->keys[i], number_of(survey, "elements"), number_of(survey, "kept"),
-                        number_of(survey, "bad"));
+        if (!survey || survey->type != CW_VALUE_OBJECT)
+            continue;
+        char parts[48] = "";
+        if (cw_value_get(survey, "parts"))
+            snprintf(parts, sizeof(parts), " in %lld parts", number_of(survey, "parts"));
+        cw_log_info("worker", "job=%s survey of node \"%s\": %lld elements, %lld kept%s, %lld bad",
+                    job_id, manifest->keys[i], number_of(survey, "elements"),
+                    number_of(survey, "kept"), parts, number_of(survey, "bad"));
     }
 }
 

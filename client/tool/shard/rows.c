@@ -20,6 +20,20 @@ static bool has_group(const struct cw_graph *graph)
     return false;
 }
 
+/* Whether elements of the last node are batches: there is one below it that nothing has taken apart. */
+static bool ends_in_batches(const struct cw_checked *checked)
+{
+    const size_t n = checked->graph->n;
+    cw_autofree bool *batches = CW_NEW_ARRAY(bool, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct cw_checked_node *node = &checked->nodes[i];
+        batches[i] = node->op->kind == CW_OP_GROUP && !node->op->takes_apart;
+        for (size_t k = 0; k < node->inputs_n && !node->op->takes_apart; k++)
+            batches[i] = batches[i] || batches[node->inputs[k]];
+    }
+    return batches[n - 1];
+}
+
 /* Whether what comes are batches whose rows are the elements; pack and others make single elements. */
 static bool has_rows(const struct cw_graph *graph, const struct cw_checked *checked)
 {
@@ -28,7 +42,7 @@ static bool has_rows(const struct cw_graph *graph, const struct cw_checked *chec
     if (checked && cw_sparse_find(checked, &sparse, &ignored) == 0 && sparse.first != SIZE_MAX &&
         cw_sparse_is_inside(&sparse))
         return sparse.batch > 0 || sparse.whole;
-    return has_group(graph);
+    return checked ? ends_in_batches(checked) : has_group(graph);
 }
 
 /* Removes the first dimension, which counts the elements of a batch. */

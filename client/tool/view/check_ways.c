@@ -2,18 +2,61 @@
 #include "client/tool/view/check_ways.h"
 
 #include "base/json_member.h"
+#include "base/mem.h"
+#include "graph/cacheable.h"
 #include "graph/sparse.h"
+#include "graph/surveyable.h"
+
+/* Which operators the survey calls for each element that comes to it. */
+static void say_work(const struct cw_checked *checked, size_t i, struct cw_str *out)
+{
+    const size_t base = cw_survey_base(checked, i);
+    size_t n = 0;
+    for (size_t k = base + 1; k <= i; k++) {
+        if (!cw_survey_has(checked, i, k) || checked->nodes[k].op->kind == CW_OP_INDEX ||
+            cw_passes_by(checked->nodes[k].op))
+            continue;
+        cw_str_addf(out, n++ > 0 ? ", \"%s\"" : "; that computes \"%s\"",
+                    checked->graph->nodes[k].name);
+    }
+    cw_str_addf(out, " once for each element of \"%s\", before the first batch",
+                checked->graph->nodes[base].name);
+}
+
+/* Returns a node behind that asks for elements in another order, one by one; SIZE_MAX: none does. */
+static size_t orders_behind(const struct cw_checked *checked, size_t i)
+{
+    cw_autofree bool *marks = CW_NEW_ARRAY(bool, checked->graph->n);
+    marks[i] = true;
+    for (size_t k = i + 1; k < checked->graph->n; k++) {
+        const struct cw_checked_node *node = &checked->nodes[k];
+        for (size_t in = 0; in < node->inputs_n; in++)
+            marks[k] = marks[k] || (marks[node->inputs[in]] && node->op->kind != CW_OP_GROUP);
+        if (marks[k] && node->op->kind == CW_OP_INDEX && cw_op_draws(node->op, node->opts))
+            return k;
+    }
+    return SIZE_MAX;
+}
 
 static void say_survey(const struct cw_checked *checked, size_t i, struct cw_str *out)
 {
     const size_t because = checked->nodes[i].survey_for;
-    cw_str_add(out,
-               "a survey finds out once which elements it keeps, when a job is prepared, since ");
+    const bool is_apart = checked->nodes[i].op->takes_apart;
+    const size_t orders = is_apart ? orders_behind(checked, i) : SIZE_MAX;
+    cw_str_addf(out, "a survey finds out once %s, when a job is prepared, since ",
+                is_apart ? "how many elements it makes of each" : "which elements it keeps");
     if (because == i)
         cw_str_add(out, "its option survey asks for it");
     else
         cw_str_addf(out, "\"%s\" must know how many there are",
                     checked->graph->nodes[because].name);
+    say_work(checked, i, out);
+    if (orders != SIZE_MAX)
+        cw_str_addf(
+            out,
+            "; and since \"%s\" takes what it makes in another order, what stands before it "
+            "is computed about once for each of them",
+            checked->graph->nodes[orders].name);
 }
 
 static void say_sparse(const struct cw_sparse *sparse, struct cw_str *out)

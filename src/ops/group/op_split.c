@@ -13,6 +13,7 @@ struct split_opts {
     int rest;
     struct cw_str_list only;
     char *part;
+    bool survey;
 };
 
 #define OFFSET(member) offsetof(struct split_opts, member)
@@ -47,6 +48,7 @@ static const struct cw_opt options[] = {
      .type = CW_OPT_STR,
      .offset = OFFSET(part)},
     CW_SPAN_ROW(OFFSET(span)),
+    CW_SURVEY_ROW(OFFSET(survey)),
     {0},
 };
 
@@ -144,11 +146,9 @@ static int number(const struct cw_op_ctx *ctx, int64_t part, struct cw_view *ret
 }
 
 static int make_part(const struct cw_op_ctx *ctx, const struct split_opts *o,
-                     const struct cw_op_rows *rows, size_t r, int64_t part, struct cw_err *err)
+                     const struct cw_op_rows *rows, size_t r, int64_t part, struct cw_view *fields,
+                     struct cw_err *err)
 {
-    struct cw_view *fields = cw_op_scratch(ctx, (ctx->out->n + 1) * sizeof(*fields), err);
-    if (!fields)
-        return CW_E_NOMEM;
     int64_t all = rows->row[r][first_cut(o, ctx->in)].dims[0];
     int64_t shift = o->shift > 0 ? o->shift : o->length;
     int64_t begin = part * shift, n = CW_MIN(o->length, all - begin);
@@ -177,11 +177,14 @@ static int inside(const struct cw_op_ctx *ctx, const void *opts, const struct cw
 {
     const struct split_opts *o = opts;
     size_t first = first_cut(o, ctx->in);
+    struct cw_view *fields = cw_op_scratch(ctx, (ctx->out->n + 1) * sizeof(*fields), err);
+    if (!fields)
+        return CW_E_NOMEM;
     for (size_t r = 0; r < rows->n; r++) {
         int64_t parts = parts_of(o, rows->row[r][first].dims[0]);
         int rc = cw_stop_check(ctx->stop, err);
         for (int64_t part = 0; rc == 0 && part < parts; part++)
-            rc = make_part(ctx, o, rows, r, part, err);
+            rc = make_part(ctx, o, rows, r, part, fields, err);
         if (rc < 0)
             return rc;
     }
@@ -191,6 +194,11 @@ static int inside(const struct cw_op_ctx *ctx, const void *opts, const struct cw
 static int64_t span(const void *opts)
 {
     return ((const struct split_opts *)opts)->span;
+}
+
+static bool asks_survey(const void *opts)
+{
+    return ((const struct split_opts *)opts)->survey;
 }
 
 const struct cw_op cw_op_split = {
@@ -205,7 +213,7 @@ const struct cw_op cw_op_split = {
         "together must have equal lengths in an element; other fields come with each part as "
         "they are. An empty\n"
         "sequence has no part.\n"
-        "\n" CW_INSIDE_DOC,
+        "\n" CW_INSIDE_DOC CW_SURVEY_DOC,
     .kind = CW_OP_GROUP,
     .traits = CW_OP_CHANGES_COUNT,
     .inputs_min = 1,
@@ -216,4 +224,6 @@ const struct cw_op cw_op_split = {
     .inside = inside,
     .check_row = check_row,
     .span = span,
+    .asks_survey = asks_survey,
+    .takes_apart = true,
 };

@@ -7,7 +7,7 @@
 
 struct lines_opts {
     char *field, *quote;
-    bool skip_blank, skip_empty, keep_ends;
+    bool skip_blank, skip_empty, keep_ends, survey;
     int64_t span;
 };
 
@@ -48,6 +48,7 @@ static const struct cw_opt options[] = {
      .def = "4",
      .min = 0,
      .max = CW_SPAN_MAX},
+    CW_SURVEY_ROW(OFFSET(survey)),
     {0},
 };
 
@@ -179,6 +180,11 @@ static int64_t span(const void *opts)
     return ((const struct lines_opts *)opts)->span;
 }
 
+static bool asks_survey(const void *opts)
+{
+    return ((const struct lines_opts *)opts)->survey;
+}
+
 static bool names(const void *opts, struct cw_op_names *names)
 {
     cw_op_names_add(names, ((const struct lines_opts *)opts)->field);
@@ -194,7 +200,7 @@ const struct cw_op cw_op_split_lines = {
            "with each line as they are. Behind `text_ranges` this gives the lines of files without "
            "an index of them. How many\n"
            "there are is not known before they are read.\n"
-           "\n" CW_INSIDE_DOC,
+           "\n" CW_INSIDE_DOC CW_SURVEY_DOC,
     .kind = CW_OP_GROUP,
     .traits = CW_OP_CHANGES_COUNT,
     .inputs_min = 1,
@@ -205,5 +211,7 @@ const struct cw_op cw_op_split_lines = {
     .infer = infer,
     .inside = inside,
     .span = span,
+    .asks_survey = asks_survey,
+    .takes_apart = true,
     .names = names,
 };

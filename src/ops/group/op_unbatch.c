@@ -5,10 +5,12 @@
 
 struct unbatch_opts {
     int64_t span;
+    bool survey;
 };
 
 static const struct cw_opt options[] = {
     CW_SPAN_ROW(offsetof(struct unbatch_opts, span)),
+    CW_SURVEY_ROW(offsetof(struct unbatch_opts, survey)),
     {0},
 };
 
@@ -53,6 +55,11 @@ static int64_t span(const void *opts)
     return ((const struct unbatch_opts *)opts)->span;
 }
 
+static bool asks_survey(const void *opts)
+{
+    return ((const struct unbatch_opts *)opts)->survey;
+}
+
 const struct cw_op cw_op_unbatch = {
     .name = "unbatch",
     .version = 1,
@@ -61,7 +68,7 @@ const struct cw_op cw_op_unbatch = {
         "Makes an element of each entry of the first dimension, which all fields must have: of a "
         "batch its elements,\n"
         "also where they are strings or ragged. The number of elements then depends on data.\n"
-        "\n" CW_INSIDE_DOC,
+        "\n" CW_INSIDE_DOC CW_SURVEY_DOC,
     .kind = CW_OP_GROUP,
     .traits = CW_OP_CHANGES_COUNT,
     .inputs_min = 1,
@@ -72,5 +79,7 @@ const struct cw_op cw_op_unbatch = {
     .inside = inside,
     .check_row = check_row,
     .span = span,
+    .asks_survey = asks_survey,
+    .takes_apart = true,
     .takes_batches = true,
 };

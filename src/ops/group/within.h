@@ -47,6 +47,24 @@ int cw_within_check(const struct cw_within *within, struct cw_err *err);
     "pipeline alone and\n"                                                                         \
     "is told by `cachew check`."
 
+/* Of operators that take elements apart one by one: the bool `survey`. */
+#define CW_SURVEY_ROW(at)                                                                          \
+    {                                                                                              \
+        .name = "survey",                                                                          \
+        .help = "find out once how many elements are made of each, when a job is prepared",        \
+        .type = CW_OPT_BOOL, .offset = (at), .def = "false",                                       \
+        .flags = CW_OPT_NO_FINGERPRINT /* check.c adds whether the node is surveyed */             \
+    }
+#define CW_SURVEY_DOC                                                                              \
+    "\n\n"                                                                                         \
+    "Where an operator behind it must know how many elements there are (`repeat`, `zip`, "         \
+    "`shuffle`, an operator\n"                                                                     \
+    "behind the batch), and where `survey` says so, they are counted once, when a job is "         \
+    "prepared: a survey, which is\n"                                                               \
+    "kept like an index of files. From then on each of them has a position, none belongs to an "   \
+    "item, and everything\n"                                                                       \
+    "may follow. It is not possible behind a random operator, or behind a shuffle."
+
 /* Gives a field a new first dimension of n; with `ragged` the unknown ones behind it may differ from row
  * to row. */
 int cw_group_add_dimension(struct cw_field *field, int64_t n, bool ragged, struct cw_err *err);

@@ -11,19 +11,20 @@
 
 /* ---- fates ---- */
 
-bool cw_fates_init(struct cw_fates *fates, uint64_t n, bool has_values)
+bool cw_fates_init(struct cw_fates *fates, uint64_t n, enum cw_fates_kind kind)
 {
     const size_t bytes = cw_fates_bytes(n) + 1, values = ((size_t)n + 1) * sizeof(*fates->values);
-    *fates = (struct cw_fates){.n = n, .kept = cw_mem_try(bytes), .bad = cw_mem_try(bytes)};
-    if (has_values)
+    *fates = (struct cw_fates){
+        .n = n, .kind = kind, .kept = cw_mem_try(bytes), .bad = cw_mem_try(bytes)};
+    if (kind != CW_FATES_ALONE)
         fates->values = cw_mem_try(values);
-    if (!fates->kept || !fates->bad || (has_values && !fates->values)) {
+    if (!fates->kept || !fates->bad || (kind != CW_FATES_ALONE && !fates->values)) {
         cw_fates_fini(fates);
         return false;
     }
     memset(fates->kept, 0, bytes);
     memset(fates->bad, 0, bytes);
-    if (has_values)
+    if (fates->values)
         memset(fates->values, 0, values);
     return true;
 }
@@ -44,14 +45,36 @@ uint64_t cw_fates_count(const uint8_t *bits, uint64_t n)
     return set;
 }
 
+/* Returns how many bytes the numbers of parts have. */
+static size_t width_of(const struct cw_fates *fates)
+{
+    uint64_t most = 0;
+    for (uint64_t i = 0; i < fates->n; i++)
+        most = CW_MAX(most, fates->values[i]);
+    return most > UINT16_MAX ? 4 : most > UINT8_MAX ? 2 : 1;
+}
+
+static void write_parts(const struct cw_fates *fates, struct cw_str *out)
+{
+    const size_t width = width_of(fates);
+    cw_str_add_char(out, (char)width);
+    for (uint64_t i = 0; i < fates->n; i++) {
+        const uint64_t parts = htole64(fates->values[i]);
+        cw_str_add_bytes(out, &parts, width);
+    }
+}
+
 void cw_fates_write(const struct cw_fates *fates, struct cw_str *out)
 {
     const size_t n = cw_fates_bytes(fates->n);
-    for (uint64_t i = 0; fates->values && i < fates->n; i++) {
+    for (uint64_t i = 0; fates->kind == CW_FATES_VALUES && i < fates->n; i++) {
         const uint64_t value = htole64(fates->values[i]);
         cw_str_add_bytes(out, &value, sizeof(value));
     }
-    cw_str_add_bytes(out, fates->kept, n);
+    if (fates->kind == CW_FATES_PARTS)
+        write_parts(fates, out);
+    else
+        cw_str_add_bytes(out, fates->kept, n);
     if (cw_fates_count(fates->bad, fates->n) > 0)
         cw_str_add_bytes(out, fates->bad, n);
 }
@@ -66,24 +89,57 @@ static bool are_sound(const struct cw_fates *fates)
     return fates->n % 8 == 0 || (fates->kept[n - 1] | fates->bad[n - 1]) >> fates->n % 8 == 0;
 }
 
-bool cw_fates_read(const uint8_t *bytes, size_t bytes_n, uint64_t n, bool has_values,
+/* Returns how many bytes stand before the bits of what is bad; 0: these are no fates. */
+static size_t head_bytes(const uint8_t *bytes, size_t bytes_n, uint64_t n, enum cw_fates_kind kind)
+{
+    if (kind != CW_FATES_PARTS)
+        return cw_fates_bytes(n) + (kind == CW_FATES_VALUES ? (size_t)n * 8 : 0);
+    return bytes_n > 0 && (bytes[0] == 1 || bytes[0] == 2 || bytes[0] == 4)
+               ? 1 + (size_t)n * bytes[0]
+               : 0;
+}
+
+static void read_values(const uint8_t *bytes, size_t width, struct cw_fates *fates)
+{
+    for (uint64_t i = 0; i < fates->n; i++) {
+        uint64_t value = 0;
+        memcpy(&value, bytes + i * width, width);
+        fates->values[i] = le64toh(value);
+    }
+}
+
+/* Reads what stands before the bits of what is bad. Returns false if it would be written in another way. */
+static bool read_head(const uint8_t *bytes, struct cw_fates *fates)
+{
+    const uint8_t *bits = bytes;
+    if (fates->kind == CW_FATES_PARTS) {
+        read_values(bytes + 1, bytes[0], fates);
+        for (uint64_t i = 0; i < fates->n; i++)
+            fates->kept[i / 8] |= (uint8_t)((fates->values[i] > 0) << i % 8);
+        return width_of(fates) == bytes[0];
+    }
+    if (fates->kind == CW_FATES_VALUES) {
+        read_values(bytes, 8, fates);
+        bits += fates->n * 8;
+    }
+    if (fates->n > 0)
+        memcpy(fates->kept, bits, cw_fates_bytes(fates->n));
+    return true;
+}
+
+bool cw_fates_read(const uint8_t *bytes, size_t bytes_n, uint64_t n, enum cw_fates_kind kind,
                    struct cw_fates *ret_fates)
 {
     struct cw_fates fates;
-    const size_t half = cw_fates_bytes(n), values = has_values ? (size_t)n * 8 : 0;
-    if ((bytes_n != values + half && bytes_n != values + 2 * half) ||
-        !cw_fates_init(&fates, n, has_values))
+    const size_t half = cw_fates_bytes(n), head = head_bytes(bytes, bytes_n, n, kind);
+    const bool has_bad = half > 0 && bytes_n == head + half;
+    if ((head == 0 && n > 0) || (kind == CW_FATES_PARTS && bytes_n == 0) ||
+        (bytes_n != head && !has_bad) || !cw_fates_init(&fates, n, kind))
         return false;
-    if (values > 0)
-        memcpy(fates.values, bytes, values);
-    for (uint64_t i = 0; has_values && i < n; i++)
-        fates.values[i] = le64toh(fates.values[i]);
-    if (half > 0)
-        memcpy(fates.kept, bytes + values, half);
-    if (bytes_n > values + half)
-        memcpy(fates.bad, bytes + values + half, half);
-    const bool is_short = bytes_n == values + half || half == 0;
-    if (!are_sound(&fates) || (!is_short && cw_fates_count(fates.bad, n) == 0)) {
+    bool is_read = read_head(bytes, &fates);
+    if (has_bad)
+        memcpy(fates.bad, bytes + head, half);
+    if (!is_read || !are_sound(&fates) || (has_bad && cw_fates_count(fates.bad, n) == 0)) {
         cw_fates_fini(&fates);
         return false;
     }
@@ -130,9 +186,13 @@ void cw_survey_note_of(const struct cw_fates *fates, bool skips_bad,
     CW_STR_AUTO bytes = {0};
     CW_STR_AUTO text = {0};
     cw_fates_write(fates, &bytes);
+    uint64_t parts_n = 0;
+    for (uint64_t i = 0; fates->kind == CW_FATES_PARTS && i < fates->n; i++)
+        parts_n += fates->values[i];
     *ret_note = (struct cw_survey_note){.n = fates->n,
                                         .kept_n = cw_fates_count(fates->kept, fates->n),
                                         .bad_n = cw_fates_count(fates->bad, fates->n),
+                                        .parts_n = parts_n,
                                         .skips_bad = skips_bad,
                                         .sum = cw_hash_bytes(cw_str_text(&bytes), bytes.len)};
     if (bytes.len > TEXT_BYTES_MAX)
@@ -162,6 +222,8 @@ void cw_survey_note_write(const struct cw_survey_note *note, struct cw_value *ma
     cw_value_set_i64(cw_value_member(said, "elements"), (int64_t)note->n);
     cw_value_set_i64(cw_value_member(said, "kept"), (int64_t)note->kept_n);
     cw_value_set_i64(cw_value_member(said, "bad"), (int64_t)note->bad_n);
+    if (note->parts_n > 0)
+        cw_value_set_i64(cw_value_member(said, "parts"), (int64_t)note->parts_n);
     cw_value_set_bool(cw_value_member(said, "skips_bad"), note->skips_bad);
     cw_value_set_str(cw_value_member(said, "sum"), sum);
     if (note->text)
@@ -188,9 +250,10 @@ int cw_survey_note_read(const struct cw_value *manifest, struct cw_survey_note *
     const struct cw_value *skips = cw_value_get(said, "skips_bad"),
                           *sum = cw_value_get(said, "sum"), *text = cw_value_get(said, "fates");
     if (!get_number(said, "elements", &s.n) || !get_number(said, "kept", &s.kept_n) ||
-        !get_number(said, "bad", &s.bad_n) || !skips || skips->type != CW_VALUE_BOOL || !sum ||
-        sum->type != CW_VALUE_STR || !cw_hash_parse(sum->s, &s.sum) ||
-        (text && text->type != CW_VALUE_STR))
+        !get_number(said, "bad", &s.bad_n) ||
+        (cw_value_get(said, "parts") && !get_number(said, "parts", &s.parts_n)) || !skips ||
+        skips->type != CW_VALUE_BOOL || !sum || sum->type != CW_VALUE_STR ||
+        !cw_hash_parse(sum->s, &s.sum) || (text && text->type != CW_VALUE_STR))
         return cw_err_set(err, CW_E_INVALID, "what the manifest says of the survey is no survey");
     s.skips_bad = skips->b;
     s.text = cw_mem_strdup(text ? text->s : NULL);

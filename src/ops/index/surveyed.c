@@ -12,7 +12,7 @@ static int count(const void *opts, void *state, const int64_t *in_n, size_t inpu
     (void)in_n;
     (void)inputs_n;
     (void)err;
-    *ret_n = (int64_t)surveyed->select.set_n;
+    *ret_n = (int64_t)(surveyed->has_parts ? surveyed->parts.all : surveyed->select.set_n);
     return 0;
 }
 
@@ -30,14 +30,17 @@ static struct cw_at at_order(const struct cw_surveyed *surveyed,
 static int64_t map(const void *opts, void *state, struct cw_at *at, int64_t pos, size_t *ret_input)
 {
     const struct cw_surveyed *surveyed = state;
+    uint64_t part;
     (void)opts;
+    *ret_input = 0;
+    if (surveyed->has_parts) /* no order stands before it */
+        return cw_surveyed_part_at(surveyed, pos, &part);
     for (size_t i = 0; i < surveyed->orders_n; i++) {
         const struct cw_surveyed_order *order = &surveyed->orders[i];
         struct cw_at its = at_order(surveyed, order, at);
         size_t input = 0;
         pos = order->op->map(order->opts, NULL, &its, pos, &input);
     }
-    *ret_input = 0;
     return (int64_t)cw_select_at(&surveyed->select, (uint64_t)pos);
 }
 
@@ -75,11 +78,11 @@ static void set_op(struct cw_surveyed *surveyed, const struct cw_op *op)
                                   .kind = CW_OP_INDEX,
                                   .inputs_min = 1,
                                   .inputs_max = 1,
-                                  .infer = cw_op_infer_same,
+                                  .infer = surveyed->has_parts ? op->infer : cw_op_infer_same,
                                   .close = close_state,
                                   .count = count,
                                   .map = map,
-                                  .map_run = map_run,
+                                  .map_run = surveyed->has_parts ? NULL : map_run,
                                   .manifest = manifest};
 }
 
@@ -89,9 +92,12 @@ int cw_surveyed_new(const struct cw_op *op, struct cw_fates *fates,
 {
     struct cw_surveyed *s = CW_NEW(struct cw_surveyed);
     const bool gives_bad = note->bad_n > 0 && !note->skips_bad;
+    const uint8_t *bad = gives_bad ? fates->bad : NULL;
+    s->has_parts = fates->kind == CW_FATES_PARTS;
     cw_survey_note_copy(note, &s->note);
     set_op(s, op);
-    if (!cw_select_init(&s->select, fates->kept, gives_bad ? fates->bad : NULL, fates->n)) {
+    if (s->has_parts ? !cw_part_sums_init(&s->parts, fates->values, bad, fates->n)
+                     : !cw_select_init(&s->select, fates->kept, bad, fates->n)) {
         cw_fates_fini(fates);
         cw_surveyed_free(s);
         return cw_err_set(err, CW_E_NOMEM, "no memory for what is known of %llu elements",
@@ -109,6 +115,7 @@ void cw_surveyed_free(struct cw_surveyed *surveyed)
     if (!surveyed)
         return;
     cw_select_fini(&surveyed->select);
+    cw_part_sums_fini(&surveyed->parts);
     cw_survey_note_fini(&surveyed->note);
     cw_mem_free(surveyed->bad);
     cw_mem_free(surveyed->orders);

@@ -9,6 +9,9 @@
 #define RANGE "{\"op\":\"range\",\"stop\":10}"
 /* Which elements come to the filter is another choice in each epoch, so it cannot be surveyed. */
 #define CHOSEN "{\"op\":\"shuffle\"},{\"op\":\"take\",\"count\":9}"
+#define BATCHES                                                                                    \
+    ",{\"op\":\"batch\",\"size\":3,\"drop_remainder\":true},{\"op\":\"batch\",\"size\":2}"
+#define PARTS ",{\"op\":\"unbatch\",\"name\":\"u\"}"
 #define FILTER "{\"op\":\"filter\",\"expr\":\"x > 3\",\"name\":\"f\"}"
 
 static const struct {
@@ -55,6 +58,18 @@ static const struct {
     {RANGE "," CHOSEN "," FILTER ",{\"op\":\"sample\"}", "needs to know how many"},
     {RANGE "," CHOSEN "," FILTER ",{\"op\":\"enumerate\"}", "needs to know how many"},
     {RANGE ",{\"op\":\"unbatch\"}", "field \"x\" has no dimension"},
+    {RANGE BATCHES ",{\"op\":\"shuffle\"}" PARTS ",{\"op\":\"repeat\",\"count\":2}",
+     "Behind \"u\" may stand: a batch with take and skip"},
+    {RANGE BATCHES ",{\"op\":\"shuffle\"}" PARTS ",{\"op\":\"repeat\",\"count\":2}",
+     "since a shuffle before it would have to keep the parts of an element together"},
+    {RANGE BATCHES ",{\"op\":\"random_flip\"}" PARTS ",{\"op\":\"repeat\",\"count\":2}",
+     "finds out once what it makes, which is not possible here, since a random operator"},
+    {RANGE "," CHOSEN BATCHES ",{\"op\":\"unbatch\",\"survey\":true}",
+     "survey: it is not possible, since which elements come to it"},
+    {RANGE BATCHES PARTS ",{\"op\":\"pack\",\"length\":4},{\"op\":\"repeat\",\"count\":2}",
+     "needs to know how many elements come in, because \"u\" (unbatch)"},
+    {RANGE BATCHES PARTS ",{\"op\":\"cache\"},{\"op\":\"repeat\",\"count\":2}",
+     "cannot be cached here: parts of an element have no id of their own"},
     {RANGE "," FILTER ",{\"op\":\"batch\",\"size\":2,\"span\":9}",
      "option span: is only for within: \"item\""},
     {"{\"op\":\"from_values\",\"values\":[\"a\"]},{\"op\":\"split_text\"},{\"op\":\"batch\","
@@ -211,6 +226,34 @@ static void test_inside(void **state)
     cw_checked_unref(c);
 }
 
+/* What takes elements apart is surveyed where something behind needs it, or a survey behind does, and else made
+ * inside items. */
+static void test_parts(void **state)
+{
+    (void)state;
+    struct cw_checked *c = cw_test_must_check(RANGE BATCHES PARTS ",{\"op\":\"batch\",\"size\":2}");
+    assert_false(c->nodes[3].surveyed);
+    assert_true(c->nodes[4].sparse);
+    cw_checked_unref(c);
+    c = cw_test_must_check(RANGE BATCHES PARTS
+                           ",{\"op\":\"window\",\"size\":2},{\"op\":\"repeat\",\"count\":2}");
+    assert_true(c->nodes[3].surveyed);
+    assert_int_equal(c->nodes[3].survey_for, 5);
+    assert_false(c->nodes[3].sparse || c->nodes[5].sparse);
+    cw_checked_unref(c);
+    c = cw_test_must_check(RANGE BATCHES PARTS
+                           ",{\"op\":\"filter\",\"expr\":\"x[0] > 3\",\"survey\":true}");
+    assert_true(c->nodes[3].surveyed && c->nodes[4].surveyed);
+    assert_int_equal(c->nodes[3].survey_for, 4);
+    assert_int_equal(c->nodes[4].survey_for, 4);
+    cw_checked_unref(c);
+    c = cw_test_must_check(RANGE "," FILTER BATCHES PARTS ",{\"op\":\"shuffle\"}");
+    assert_true(c->nodes[1].surveyed && c->nodes[4].surveyed); /* the batches need the filter's */
+    cw_checked_unref(c);
+    assert_false(cw_test_same_function(RANGE BATCHES PARTS,
+                                       RANGE BATCHES ",{\"op\":\"unbatch\",\"survey\":true}"));
+}
+
 /* What an item takes is known of pipelines that work inside items, and refused by the operator's name when
  * a worker cannot hold it. */
 static void test_item_size(void **state)
@@ -242,7 +285,7 @@ int main(void)
         cmocka_unit_test(test_errors),      cmocka_unit_test(test_specs),
         cmocka_unit_test(test_fingerprint), cmocka_unit_test(test_flags),
         cmocka_unit_test(test_sparse),      cmocka_unit_test(test_inside),
-        cmocka_unit_test(test_item_size),
+        cmocka_unit_test(test_item_size),   cmocka_unit_test(test_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
