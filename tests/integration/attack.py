@@ -17,6 +17,8 @@ pipelines    pipelines whose name, or all of which, is too long; all are refused
 manifest     a worker that answers the first Prepare with a list of files that unpacks to N MB; prints `prepared`
 dispatcher   serves a worker at ADDRESS: leases of N intervals, revoked one by one; prints `ready HOST:PORT`, then `done`
 listed       a dispatcher that tells a trainer of N workers; prints `ready HOST:PORT`, then `done` when it cannot reach any of them
+leaving      a dispatcher that tells trainers of N consumed items that do not touch, N / 2 that are left out, and 10^6 epochs of which
+             something is; prints `ready HOST:PORT`, then `done` for each trainer that has taken all of it
 told         a dispatcher that tells workers of N keys of the cache, of N consumers; each leaves; prints `ready HOST:PORT`, `done` each time
 """
 import os
@@ -483,6 +485,27 @@ class Listing(Dispatcher):
                 unreachable = set()
 
 
+class Leaving(Listing):
+    """Of trainers, to each the same."""
+
+    def serve(self, requests, _context):
+        next(requests)
+        stop = 10 * self.n
+        facts = num(2, stop) + num(3, 2 * stop) + num(4, 2) + part(6, part(1, part(1, "x"))) + num(13, 16)
+        consumed = part(8, intervals(2, [(4 * i, 4 * i + 1) for i in range(self.n)]))
+        yield num(1, 1) + part(2, part(1, "j") + part(4, facts) + consumed + num(10, 1 << 20) + part(11, b"") + num(12, 100))
+        yield num(1, 1) + part(6, part(1, intervals(2, [(4 * i + 2, 4 * i + 3) for i in range(self.n // 2)])))
+        for at in range(1, 10**6, 50000):
+            yield num(1, 1) + part(6, b"".join(part(1, num(1, epoch) + intervals(2, [(0, 1)])) for epoch in range(at, at + 50000)))
+        # It says that it cannot reach this worker when it has read all that came before.
+        yield num(1, 1) + part(3, part(1, fixed(1, 1) + part(2, "127.0.0.1:1")))
+        said = False
+        for request in requests:
+            if 4 in fields(request) and not said:
+                said = True
+                print("done", flush=True)
+
+
 class Telling(Dispatcher):
     """Of workers, to one after the other: too many keys, and a job of too many consumers."""
     turn = 0
@@ -506,6 +529,10 @@ def listed(address, n):
     serve(address, Listing(n))
 
 
+def leaving(address, n):
+    serve(address, Leaving(n))
+
+
 def told(address, n):
     serve(address, Telling(n))
 
@@ -516,7 +543,7 @@ def dispatcher(address, n):
 
 def serve(address, handler):
     from concurrent import futures
-    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[handler])
+    server = grpc.server(futures.ThreadPoolExecutor(4), handlers=[handler], options=[("grpc.max_receive_message_length", -1)])
     port = server.add_insecure_port(address)
     server.start()
     print("ready %s:%d" % (address.rsplit(":", 1)[0], port), flush=True)

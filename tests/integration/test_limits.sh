@@ -162,6 +162,38 @@ case_listed() {
     obeys INT trainer
     DISPATCHER=
 }
+# A dispatcher names 400,000 items that were consumed, 200,000 that are left out, and a million epochs: the trainer takes all of it in
+# little memory and time, and obeys when it is interrupted.
+case_left_out() {
+    begin_attack evil leaving "$own_host:0" 400000
+    wait_until "a dispatcher ready" is_ready_or_gone evil
+    DISPATCHER=$(sed -n 's/^ready //p' "$work/evil.out")
+    echo '{"pipeline": [{"op": "range", "stop": 8000000}, {"op": "batch", "size": 2}]}' >"$work/many.json"
+    begin trainer "$cachew" run "$work/many.json" --dispatcher "$DISPATCHER" --timeout 300s
+    wait_until "it has taken all" grep -q '^done' "$work/evil.out"
+    below "MiB" 400 "$(rss_mb trainer)"
+    below "CPU seconds" 30 "$(cpu_s trainer)"
+    obeys INT trainer
+    DISPATCHER=
+}
+# The limit of descriptors is as high as it may be, whatever it was when a daemon was started.
+case_raised() {
+    DISPATCHER=
+    begin dispatcher bash -c 'ulimit -Sn 200; ulimit -Hn 900; exec "$0" "$@"' "$CACHEW_BIN/cachew-dispatcher" --listen "$own_host:0" \
+        --state-dir "$work/state"
+    wait_until "dispatcher ready" is_ready_or_gone dispatcher
+    DISPATCHER=$(sed -n 's/^ready //p' "$work/dispatcher.out")
+    begin w bash -c 'ulimit -Sn 200; ulimit -Hn 900; exec "$0" "$@"' "$CACHEW_BIN/cachew-worker" --dispatcher "$DISPATCHER" \
+        --listen "$own_host:0" --threads 1
+    wait_until "worker ready" is_ready_or_gone w
+    is_raised dispatcher
+    is_raised w
+    works after
+}
+is_raised() { # NAME
+    awk '/^Max open files/ {exit !($4 == 900 && $5 == 900)}' "/proc/${pid_of[$1]}/limits" ||
+        fail "$1: $(grep '^Max open files' "/proc/${pid_of[$1]}/limits")"
+}
 # A dispatcher tells a worker of more keys, or more consumers, than there may be: the worker leaves it.
 case_told() {
     begin_attack evil told "$own_host:0" 5000

@@ -3,6 +3,7 @@
 #include "support/cm.h"
 
 #include <malloc.h>
+#include <stdatomic.h>
 #include <string.h>
 #include "base/mem.h"
 #include "client/session/session_int.h"
@@ -84,11 +85,48 @@ static void a_beginning_behind_the_end_is_refused(void **state)
         }
 }
 
+#define RUNS 400000
+
+/* A job without order of which every second item was consumed: it begins with the others. */
+static void very_many_runs_were_consumed(void **state)
+{
+    (void)state;
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct cachew_job job = {.consumers = 1, .unordered = unordered != 0};
+        struct cw_session session = {.job = &job};
+        struct cw_plan_info info = {
+            .items = (uint64_t)2 * RUNS, .elements = 2 * RUNS, .join.take = -1};
+        struct cw_err err = {0};
+        char id[] = "j";
+        Cachew__V1__ClientWelcome welcome = CACHEW__V1__CLIENT_WELCOME__INIT;
+        Cachew__V1__EpochSet set = CACHEW__V1__EPOCH_SET__INIT, *sets[] = {&set};
+        struct cw_set consumed = {0};
+        for (uint64_t i = 0; i < RUNS; i++)
+            cw_set_push(&consumed, 2 * i, 2 * i + 1);
+        set.items = cw_wire_set_to(&consumed, &set.n_items);
+        welcome.job_id = id;
+        welcome.info = cw_wire_info_to(&info);
+        welcome.consumed = sets;
+        welcome.n_consumed = 1;
+        assert_int_equal(cw_session_begin(&session, &welcome, &err), 0);
+        assert_true(cw_set_eq(&job.used, &consumed));
+        assert_int_equal(atomic_load(&job.counts.done_items), RUNS);
+        assert_int_equal(cw_reorder_first_missing(&session.ledger.reorder), 1);
+        cw_ledger_fini(&session.ledger);
+        cw_wire_info_free(welcome.info);
+        cw_mem_free(set.items);
+        cw_set_fini(&consumed);
+        cw_set_fini(&job.used);
+        cw_mem_free(job.id);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_welcomes_leave_nothing),
         cmocka_unit_test(a_beginning_behind_the_end_is_refused),
+        cmocka_unit_test(very_many_runs_were_consumed),
     };
     return cmocka_run_group_tests_name("client_session_begin", tests, NULL, NULL);
 }

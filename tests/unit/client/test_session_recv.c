@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "client/session/session_int.h"
 #include "rpc/rpc.h"
@@ -134,9 +135,118 @@ static void what_is_lost_hangs_on_no_words(void **state)
     cw_ledger_fini(&session.ledger);
 }
 
+/* ---- what a dispatcher says without measure ---- */
+
+#define MANY_RUNS 200000
+#define MANY_EPOCHS 1000000
+#define EPOCHS_OF_A_MESSAGE 50000
+/* So many epochs ahead of the present one can have items (reorder_buffer.c). */
+#define EPOCHS_OPEN 1025
+
+static void begin_endless(bool unordered, bool sparse)
+{
+    const struct cw_plan_join plan = {.take = -1};
+    const struct cw_pos from = {0};
+    const struct cw_set consumed = {0};
+    job.items = 4 * MANY_RUNS;
+    job.elements = 4 * MANY_RUNS;
+    job.epochs = 0;
+    job.consumers = 1;
+    job.unordered = unordered;
+    job.sparse = sparse;
+    cw_ledger_init(&session.ledger, &job, &plan, &from, &consumed);
+    session.begun = true;
+}
+
+static int error_code(void)
+{
+    return job.err.code;
+}
+
+/* Names `runs` items of each of the epochs [from, to), every fourth one. */
+static void hear_skipped(uint64_t from, uint64_t to, uint64_t runs, bool batches)
+{
+    Cachew__V1__Skipped skipped = CACHEW__V1__SKIPPED__INIT;
+    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
+    const size_t sets_n = (size_t)(to - from), n = sets_n * (size_t)runs;
+    cw_autofree Cachew__V1__EpochSet *sets = CW_NEW_ARRAY(Cachew__V1__EpochSet, sets_n);
+    cw_autofree Cachew__V1__EpochSet **list = CW_NEW_ARRAY(Cachew__V1__EpochSet *, sets_n);
+    cw_autofree Cachew__V1__Interval *intervals = CW_NEW_ARRAY(Cachew__V1__Interval, n);
+    cw_autofree Cachew__V1__Interval **items = CW_NEW_ARRAY(Cachew__V1__Interval *, n);
+    for (size_t i = 0; i < n; i++) {
+        cachew__v1__interval__init(&intervals[i]);
+        intervals[i].lo = 4 * (i % runs);
+        intervals[i].hi = intervals[i].lo + 1;
+        items[i] = &intervals[i];
+    }
+    for (size_t i = 0; i < sets_n; i++) {
+        cachew__v1__epoch_set__init(&sets[i]);
+        sets[i].epoch = from + i;
+        sets[i].items = items + i * runs;
+        sets[i].n_items = (size_t)runs;
+        list[i] = &sets[i];
+    }
+    *(batches ? &skipped.batches : &skipped.items) = list;
+    *(batches ? &skipped.n_batches : &skipped.n_items) = sets_n;
+    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED;
+    command.skipped = &skipped;
+    hear(&command);
+}
+
+/* Also when it is told twice. */
+static void all_of_very_many_runs_count(void **state)
+{
+    for (int unordered = 0; unordered < 2; unordered++) {
+        setup(state);
+        begin_endless(unordered != 0, false);
+        hear_skipped(0, 1, MANY_RUNS, false);
+        hear_skipped(0, 1, MANY_RUNS, false);
+        assert_int_equal(atomic_load(&job.counts.lost_items), MANY_RUNS);
+        assert_int_equal(cw_set_count(cw_reorder_received(&session.ledger.reorder, 0)), MANY_RUNS);
+        assert_int_equal(error_code(), 0);
+        cw_ledger_fini(&session.ledger);
+        teardown(state);
+    }
+}
+
+/* Nothing is kept of epochs that are further ahead than any window. */
+static void few_of_very_many_epochs_are_kept(void **state)
+{
+    for (int unordered = 0; unordered < 2; unordered++) {
+        setup(state);
+        begin_endless(unordered != 0, false);
+        for (uint64_t at = 1; at <= MANY_EPOCHS; at += EPOCHS_OF_A_MESSAGE)
+            hear_skipped(at, at + EPOCHS_OF_A_MESSAGE, 1, false);
+        const struct cw_ledger *ledger = &session.ledger;
+        assert_in_range(ledger->reorder.epochs.n, 1, EPOCHS_OPEN);
+        assert_in_range(ledger->received.n, 0, EPOCHS_OPEN);
+        assert_in_range(ledger->consumed.n, 0, EPOCHS_OPEN);
+        assert_in_range(ledger->all_consumed.n, 0, EPOCHS_OPEN);
+        assert_int_equal(error_code(), 0);
+        cw_ledger_fini(&session.ledger);
+        teardown(state);
+    }
+}
+
+/* Of batches the dispatcher says at once what is left out in later epochs: of so many, and no more. */
+static void batches_of_too_many_epochs_are_refused(void **state)
+{
+    (void)state;
+    begin_endless(false, true);
+    hear_skipped(0, CW_SKIPPED_EPOCHS_MAX, 1, true);
+    assert_int_equal(error_code(), 0);
+    hear_skipped(CW_SKIPPED_EPOCHS_MAX, CW_SKIPPED_EPOCHS_MAX + 1, 1, true);
+    assert_int_equal(error_code(), CW_E_LIMIT);
+    assert_int_equal(session.ledger.rebatch.skips.n, CW_SKIPPED_EPOCHS_MAX);
+    cw_ledger_fini(&session.ledger);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_of_very_many_runs_count),
+        cmocka_unit_test(few_of_very_many_epochs_are_kept),
+        cmocka_unit_test_setup_teardown(batches_of_too_many_epochs_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(the_limit_hangs_on_no_words, setup, teardown),
         cmocka_unit_test_setup_teardown(the_limit_counts_from_the_last_step, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_lost_hangs_on_no_words, setup, teardown),

@@ -93,6 +93,27 @@ static void test_job(void **state)
     bare_free(w);
 }
 
+/* Each item goes to the one that it was leased for, and each to all: no dispatcher says both. (An output
+ * that is queued for each of very many consumers would take more than the budget counts.) */
+static void test_shared_and_to_all(void **state)
+{
+    (void)state;
+    struct cw_worker_state *w = bare_new();
+    for (int flags = 0; flags < 4; flags++) {
+        Cachew__V1__WorkerCommand command = command_of(CACHEW__V1__WORKER_COMMAND__KIND_JOB);
+        Cachew__V1__JobSpec spec = CACHEW__V1__JOB_SPEC__INIT;
+        spec.job_id = job_id;
+        spec.consumers = CW_CONSUMERS_MAX;
+        spec.shared = (flags & 1) != 0;
+        spec.each_item_to_all = (flags & 2) != 0;
+        command.job = &spec;
+        assert_int_equal(cw_commands_run(w, &command) != NULL, flags == 3);
+        assert_int_equal(w->jobs.n, flags != 3);
+        run_forget(w, job_id);
+    }
+    bare_free(w);
+}
+
 /* A lease says how often the worker is to be heard of; one of an older dispatcher does not. */
 static void test_heartbeat(void **state)
 {
@@ -281,6 +302,7 @@ static void test_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_job),
+                                       cmocka_unit_test(test_shared_and_to_all),
                                        cmocka_unit_test(test_heartbeat),
                                        cmocka_unit_test(test_revoke),
                                        cmocka_unit_test(test_parts),
