@@ -11,6 +11,7 @@
 #include "dispatcher/session/session.h"
 
 #include <stdio.h>
+#include "base/limits.h"
 
 /* The pause after a failed transaction. It doubles with each further failure. */
 #define RETRY_MIN_MS 100
@@ -105,8 +106,8 @@ static void welcome_clients(struct cw_dispatcher *d)
 {
     for (struct cw_client *client = d->clients, *next; client; client = next) {
         next = client->next;
-        if (client->due.welcome && client->job->stored &&
-            cw_state_is_stored(d->state, client->welcome_seq)) {
+        if (client->due.rest || (client->due.welcome && client->job->stored &&
+                                 cw_state_is_stored(d->state, client->welcome_seq))) {
             cw_client_welcome(client);
         } else if (client->due.admission) {
             client->due.admission = false;
@@ -193,11 +194,8 @@ static void mark_leases_due(struct cw_dispatcher *d)
  *  9. Leases that need nothing new to be stored are sent now, the others after a commit.
  * 10. The commit takes everything that was written in this iteration, in steps 1 to 9, too.
  * 11. The tick is started, or stopped if nobody needs it any more. */
-void cw_iteration_end(void *dispatcher)
+static void end_iteration(struct cw_dispatcher *d)
 {
-    struct cw_dispatcher *d = dispatcher;
-    if (d->exited)
-        return;
     collect(d);
     mark_leases_due(d);
     cw_clients_notify_failed(d);
@@ -219,6 +217,19 @@ void cw_iteration_end(void *dispatcher)
     cw_lease_send_stored(d);
     commit(d);
     cw_loop_set_gather(d->loop, cw_pace_gather_ms(d));
-    cw_check_derived(d);
     cw_tick_update(d);
+}
+
+void cw_iteration_end(void *dispatcher)
+{
+    struct cw_dispatcher *d = dispatcher;
+    struct cw_iteration_times *times = &d->iteration_ends;
+    if (d->exited)
+        return;
+    const int64_t begin = cw_clock_thread_cpu_ns();
+    end_iteration(d);
+    const int64_t ns = cw_clock_thread_cpu_ns() - begin;
+    times->longest_ns = CW_MAX(times->longest_ns, ns);
+    times->long_n += ns > CW_MESSAGE_LONG_NS;
+    cw_check_derived(d);
 }

@@ -60,11 +60,14 @@ METRIC(ONE, "cachew_dispatcher_connections_refused_total", COUNTER,
        (double)calls_of(s->d).connections_refused)
 METRIC(METHOD, "cachew_dispatcher_messages_total", COUNTER, "Messages that came.",
        (double)s->method->messages)
-METRIC(METHOD, "cachew_dispatcher_longest_message_seconds", GAUGE,
-       "CPU time of the loop's thread for the message that took the most of it.",
-       (double)s->method->longest_ns / 1e9)
-METRIC(METHOD, "cachew_dispatcher_long_messages_total", COUNTER,
-       "Messages that took more than 10 ms of CPU time of the loop's thread.",
+METRIC(
+    METHOD_TIME, "cachew_dispatcher_longest_message_seconds", GAUGE,
+    "CPU time of the loop's thread for the message that took the most of it; also of what is done "
+    "for all messages of an iteration of the loop together (iteration end).",
+    (double)s->method->longest_ns / 1e9)
+METRIC(METHOD_TIME, "cachew_dispatcher_long_messages_total", COUNTER,
+       "Messages, and ends of iterations, that took more than 10 ms of CPU time of the loop's "
+       "thread.",
        (double)s->method->long_n)
 METRIC(KUBE_REQUESTS, "cachew_kube_requests_total", COUNTER,
        "Requests to the API server; code 0: there was no answer.", (double)s->requests->n)

@@ -26,6 +26,7 @@ enum subject {
     WORKER,
     TIER,
     METHOD,
+    METHOD_TIME, /* Of a method, or of the end of an iteration of the loop. */
     DEPLOYMENT,
     POD_REASON,
     KUBE_REQUESTS
@@ -166,6 +167,7 @@ static const char *const labels_of[] = {[INFO] = "version",
                                         [WORKER] = "worker, address, host",
                                         [TIER] = "worker, tier",
                                         [METHOD] = "method",
+                                        [METHOD_TIME] = "method",
                                         [DEPLOYMENT] = "deployment",
                                         [POD_REASON] = "reason",
                                         [KUBE_REQUESTS] = "verb, code"};
@@ -284,9 +286,18 @@ static void count_word(const char *const *words, uint64_t *counts, size_t n, con
 static void add_methods(struct cw_metrics_page *page, struct cw_dispatcher *d)
 {
     struct cw_method_time method;
-    for (size_t i = 0; d->server && cw_server_next_method(d->server, &i, &method);)
-        if (method.messages > 0)
-            add(page, METHOD, &(const struct cw_metric_of){.d = d, .method = &method});
+    for (size_t i = 0; d->server && cw_server_next_method(d->server, &i, &method);) {
+        const struct cw_metric_of it = {.d = d, .method = &method};
+        if (method.messages == 0)
+            continue;
+        add(page, METHOD, &it);
+        add(page, METHOD_TIME, &it);
+    }
+    method = (struct cw_method_time){.path = CW_ITERATION_END,
+                                     .longest_ns = d->iteration_ends.longest_ns,
+                                     .long_n = d->iteration_ends.long_n};
+    if (d->server)
+        add(page, METHOD_TIME, &(const struct cw_metric_of){.d = d, .method = &method});
 }
 
 #define REASONS_MAX 32

@@ -101,8 +101,8 @@ void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
                 cw_lease_free(share, epoch->number, &owned, true);
             cw_set_fini(&owned);
         }
-        cw_epoch_forget_received(epoch, consumer);
-        epoch->dirty = true;
+        if (cw_epoch_forget_received(epoch, consumer))
+            epoch->dirty = true;
     }
     job->due.leases = job->due.progress = true;
 }

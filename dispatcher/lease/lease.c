@@ -305,7 +305,9 @@ void cw_lease_adopt(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
 {
     struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, held->job_id);
     struct cw_set claimed = {0};
-    if (job && cw_wire_set_from(held->items, held->n_items, &claimed, NULL) == 0)
+    if (job && cw_wire_set_from(held->items, held->n_items, &claimed, NULL) == 0) {
+        cw_share_get(job, worker)->has_job = true;
         adopt(job, worker, held, &claimed);
+    }
     cw_set_fini(&claimed);
 }

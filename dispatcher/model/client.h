@@ -14,11 +14,13 @@ struct cw_dispatcher;
 struct cw_inbox;
 struct cw_job;
 struct cw_stream;
+struct cw_welcome;
 
 struct cw_client_due {
     /* The client's welcome is to be sent as soon as everything that the welcome relies on is
      * stored. */
     bool welcome;
+    bool rest; /* The client is not told yet of all that will not come, or not welcomed yet. */
     /* The consumer slot that the client waits for has become free: its admission is tried again. */
     bool admission;
 };
@@ -49,6 +51,8 @@ struct cw_client {
     uint64_t hello_epoch; /* The epoch at which the client stood when it sent its hello. */
     bool admitted;        /* The client holds its consumer slot. */
     bool was_here; /* It held the slot before, and was welcomed: nothing new has to be stored. */
+    bool knows;    /* It was welcomed before, and knows what it has consumed. */
+    struct cw_welcome *welcome; /* how far its welcome is (message/welcome.c) */
     struct cw_client_due due;
     /* The welcome may be sent when all writes up to this number are stored (cw_state_seq). */
     uint64_t welcome_seq;

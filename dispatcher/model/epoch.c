@@ -152,9 +152,33 @@ uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, const struc
     return n;
 }
 
-void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
+/* Sets ret_own to what the consumer has received and not consumed. Of items that are dealt out it looks at
+ * these alone, wherever in the epoch they are. */
+static void received_only(const struct cw_epoch *epoch, uint32_t consumer, struct cw_set *ret_own)
+{
+    struct dealt_left left = {UINT64_MAX, UINT64_MAX};
+    struct cw_set open = {0};
+    /* (What is consumed was received.) */
+    if (cw_set_count(&epoch->received) == cw_set_count(&epoch->consumed))
+        return;
+    cw_set_copy(&open, &epoch->received);
+    cw_set_remove_all(&open, &epoch->consumed);
+    if (!cw_epoch_is_dealt(epoch)) {
+        *ret_own = open;
+        if (epoch->layout.mode == CW_MODE_SHARED)
+            cw_set_intersect(ret_own, &epoch->parts[consumer].owned);
+        return;
+    }
+    for (size_t i = 0; i < open.n; i++)
+        own_dealt(epoch, consumer, open.v[i].lo, CW_MIN(open.v[i].hi, epoch->items), NULL, &left,
+                  ret_own);
+    cw_set_fini(&open);
+}
+
+bool cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
 {
     struct cw_set own = {0};
+    bool changed = epoch->layout.to_all;
     epoch->none_free_below = 0;
     if (epoch->layout.to_all) {
         struct cw_epoch_part *part = &epoch->parts[consumer];
@@ -162,13 +186,16 @@ void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer)
         cw_set_intersect(&epoch->received, &part->consumed);
         cw_set_add_all(&epoch->received, &epoch->skipped);
     } else {
-        cw_epoch_items_of(epoch, consumer, 0, epoch->items, &own);
-        cw_set_remove_all(&own, &epoch->consumed);
+        received_only(epoch, consumer, &own);
         cw_set_remove_all(&epoch->received, &own);
-        if (epoch->layout.mode == CW_MODE_SHARED)
+        changed = own.n > 0;
+        if (epoch->layout.mode == CW_MODE_SHARED) {
+            changed = changed || epoch->parts[consumer].owned.n > 0;
             cw_set_clear(&epoch->parts[consumer].owned);
+        }
     }
     cw_set_fini(&own);
+    return changed;
 }
 
 /* Sets the position of one of several coordinated consumers. Items are taken back one by one, since

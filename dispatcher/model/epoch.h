@@ -82,8 +82,8 @@ void cw_epoch_receive(struct cw_epoch *epoch, uint32_t consumer, const struct cw
 uint64_t cw_epoch_consume(struct cw_epoch *epoch, uint32_t consumer, const struct cw_set *said,
                           struct cw_set *ret_new);
 /* Another process takes over the consumer slot: items that the old process had received and not
- * consumed are no longer received, so that they are sent again. */
-void cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer);
+ * consumed are no longer received, so that they are sent again. Returns whether there were any. */
+bool cw_epoch_forget_received(struct cw_epoch *epoch, uint32_t consumer);
 /* All consumers begin at `item` or above it: the lower ones count as consumed. */
 void cw_epoch_start_at(struct cw_epoch *epoch, uint64_t item);
 /* Sets the consumer's position to `item` (it resumes from a token): its lower items are consumed;

@@ -110,6 +110,12 @@ struct cw_due {
         /* Workers came or went, or jobs got others: clients must be sent new lists of workers. */
         worker_lists;
 };
+/* CPU time of the loop's thread for the end of an iteration, as for messages (struct cw_method_time). */
+#define CW_ITERATION_END "iteration end"
+struct cw_iteration_times {
+    uint64_t long_n;
+    int64_t longest_ns;
+};
 struct cw_dispatcher {
     struct cw_loop *loop;
     struct cw_rpc *rpc;
@@ -173,6 +179,7 @@ struct cw_dispatcher {
     struct cw_metrics_tls *metrics_tls; /* Its certificate; NULL without --metrics-tls. */
     uint16_t metrics_port;
     struct cw_due due;
+    struct cw_iteration_times iteration_ends;
     bool stopping, exited;
     unsigned signals; /* The number of signals to stop that have come. */
     char address[512];

@@ -10,6 +10,7 @@
 
 struct cw_catalogue_key; /* The struct is defined in cache/catalogue.h. */
 struct cw_dispatcher;
+struct cw_forget_turns;
 struct cw_inbox;
 struct cw_job;
 struct cw_share;
@@ -21,6 +22,9 @@ struct cw_worker {
     struct cw_worker *next, *prev;
     struct cw_stream *stream;
     struct cw_inbox *inbox; /* What came and is not handled yet (session/inbox.h). */
+    /* Unknown jobs that it is still to be told to drop (session/forget_turns.h), and how many it was. */
+    struct cw_forget_turns *forget_turns;
+    size_t forgets_n;
     /* Who this is (access/access.h); NULL: there are no tokens. The stream owns it. */
     const struct cw_caller *caller;
     bool said_hello; /* A valid hello was received. The fields below are unset without it. */

@@ -379,6 +379,7 @@ static void begin_welcome(struct cw_client *client)
     cw_job_advance(job);
     cw_job_flush(job);
     client->due.welcome = true;
+    client->knows = hello->job_id[0] != '\0';
     /* Trainers of protocol 1 do not tell what was left out. */
     job->skipped_untold = job->skipped_untold || hello->protocol < 2;
     client->welcome_seq = client->was_here ? 0 : cw_state_seq(job->d->state);

@@ -13,6 +13,7 @@ void cw_client_detach(struct cw_client *client)
     if (slot->client == client)
         slot->client = NULL, slot->gone_ms = cw_clock_ms();
     cw_job_remove_client(client);
+    cw_client_drop_welcome(client);
     client->admitted = client->welcomed = client->due.welcome = false;
     cw_job_clients_changed(job);
     for (struct cw_client *other = job->clients; other; other = other->next_of_job) {

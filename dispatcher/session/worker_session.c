@@ -7,6 +7,7 @@
 #include "dispatcher/message/message.h"
 #include "dispatcher/optimize/plan_change.h"
 #include "dispatcher/scaling/scaling.h"
+#include "dispatcher/session/forget_turns.h"
 #include "dispatcher/session/inbox.h"
 #include "dispatcher/session/session.h"
 
@@ -212,14 +213,12 @@ static void set_pod(struct cw_worker *worker, const Cachew__V1__WorkerHello *hel
 static void take_held(struct cw_worker *worker, const Cachew__V1__HeldLease *held)
 {
     struct cw_job *job = cw_strmap_get(&worker->d->jobs_by_id, held->job_id);
-    if (!job) {
-        cw_worker_forget_job(worker, held->job_id, "the job was removed");
-    } else if (job->forgotten || job->status == CW_JOB_FAILED) {
+    if (!job)
+        cw_forget_turns_add(worker, held->job_id);
+    else if (job->forgotten || job->status == CW_JOB_FAILED)
         cw_worker_forget_job(worker, held->job_id, "it is over");
-    } else {
-        cw_share_get(job, worker)->has_job = true;
+    else
         cw_lease_adopt(worker, held);
-    }
 }
 
 /* Whether a worker may say what has become of `other`, and end its stream. One of a single job, which may

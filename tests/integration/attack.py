@@ -5,6 +5,7 @@
 acks         a trainer acknowledges N intervals that do not touch, again and again
 acks_dealt   one of two coordinated trainers acknowledges three intervals up to 2^40
 back         one of two coordinated trainers acknowledges N items of its own, and says all of them again when it comes back
+replaced     one of two coordinated trainers has consumed N items of its own; another process takes its place, and is told of them
 silent       N calls that say nothing; each is ended
 halves       N calls that announce 2 MiB and send all but the end; each is ended
 connections  N connections that say nothing, until standard input ends
@@ -63,11 +64,11 @@ def graph(stop, size):
     return first + part(2, part(3, "batch") + part(4, varint(0)) + option("size", size))
 
 
-def client_hello(name, consumers=1, consumer=0, stop=10**8, size=1, more=b""):
+def client_hello(name, consumers=1, consumer=0, stop=10**8, size=1, more=b"", who=77):
     options = part(1, name) + part(2, graph(stop, size)) + num(4, 1)
     if consumers > 1:
         options += num(9, 1) + num(10, consumers)
-    return part(2, num(1, 1) + part(2, "attack") + fixed(3, 77 + consumer) + part(5, options) + num(6, consumer) + part(10, "attacker") + more)
+    return part(2, num(1, 1) + part(2, "attack") + fixed(3, who + consumer) + part(5, options) + num(6, consumer) + part(10, "attacker") + more)
 
 
 def intervals(field, pairs):
@@ -141,7 +142,7 @@ def info(channel):
 
 
 def attach(address, name, **more):
-    channel = grpc.insecure_channel(address)
+    channel = grpc.insecure_channel(address, options=[("grpc.max_receive_message_length", -1)])
     stream = Stream(channel, "/cachew.v1.Jobs/Attach")
     stream.say(client_hello(name, **more))
     while not stream.hear().startswith(b"\x08") or False:
@@ -186,6 +187,25 @@ def back(address, n):
     has = part(8, intervals(2, own))
     channel, stream = attach(address, "back", consumers=2, more=has)
     stream.say(ack([(0, 1)]))
+    info(channel)
+    all_heard(stream)
+    channel.close()
+
+
+def replaced(address, n):
+    own = [(2 * i, 2 * i + 1) for i in range(n)]
+    channel, stream = attach(address, "replaced", consumers=2)
+    for at in range(0, n, 60000):
+        stream.say(ack(own[at:at + 60000]))
+    all_heard(stream)
+    channel.close()
+    channel = grpc.insecure_channel(address, options=[("grpc.max_receive_message_length", -1)])
+    stream = Stream(channel, "/cachew.v1.Jobs/Attach")
+    stream.say(client_hello("replaced", consumers=2, who=1000))
+    welcome = None
+    while not welcome:
+        welcome = fields(stream.hear()).get(2)
+    assert len(welcome) > 4 * n, len(welcome)
     info(channel)
     all_heard(stream)
     channel.close()

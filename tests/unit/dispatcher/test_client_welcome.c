@@ -19,12 +19,15 @@ static Cachew__V1__Skipped__Why why[EPOCHS];
 /* Where the welcome says that the client begins, and what of that epoch it is not to get. */
 static struct cw_set had;
 static uint64_t begins_epoch, begins_item;
+/* How many messages of each kind there were, and the most runs of one that says what will not come. */
+static size_t welcomes_n, skipped_n, most_runs;
 
 static void note_welcome(const Cachew__V1__ClientWelcome *welcome)
 {
     struct cw_err err = {0};
     begins_epoch = welcome->position->epoch;
     begins_item = welcome->position->item;
+    welcomes_n++;
     cw_set_clear(&had);
     for (size_t i = 0; i < welcome->n_consumed; i++)
         if (welcome->consumed[i]->epoch == begins_epoch)
@@ -36,8 +39,10 @@ static void note_welcome(const Cachew__V1__ClientWelcome *welcome)
 static void note(const Cachew__V1__Skipped *skipped)
 {
     struct cw_err err = {0};
+    skipped_n++;
     for (size_t i = 0; i < skipped->n_items; i++) {
         const Cachew__V1__EpochSet *set = skipped->items[i];
+        most_runs = CW_MAX(most_runs, set->n_items);
         assert_in_range(set->epoch, 0, EPOCHS - 1);
         assert_int_equal(cw_wire_set_from(set->items, set->n_items, &not_coming[set->epoch], &err),
                          0);
@@ -50,9 +55,16 @@ void __wrap_cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs,
 void __wrap_cw_stream_send(struct cw_stream *stream, struct cw_buf *const *bufs, size_t n)
 {
     (void)stream;
-    assert_int_equal(n, 1);
-    Cachew__V1__ClientCommand *command =
-        cachew__v1__client_command__unpack(NULL, bufs[0]->len, bufs[0]->data);
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++)
+        len += bufs[i]->len;
+    cw_autofree uint8_t *bytes = cw_mem_new(len + 1);
+    len = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(bytes + len, bufs[i]->data, bufs[i]->len);
+        len += bufs[i]->len;
+    }
+    Cachew__V1__ClientCommand *command = cachew__v1__client_command__unpack(NULL, len, bytes);
     assert_non_null(command);
     if (command->kind_case == CACHEW__V1__CLIENT_COMMAND__KIND_SKIPPED)
         note(command->skipped);
@@ -81,6 +93,7 @@ static int end(void **state)
     for (size_t i = 0; i < EPOCHS; i++)
         cw_set_fini(&not_coming[i]);
     cw_set_fini(&had);
+    welcomes_n = skipped_n = most_runs = 0;
     return made_up_end_stored(state);
 }
 
@@ -470,6 +483,118 @@ static void a_token_opens_a_job_that_is_finished(void **state)
     assert_int_equal(unconsumed(job, 3, 1), 0);
 }
 
+/* ---- very many runs ---- */
+
+#define RUNS 100000
+#define PIECE 16384 /* of welcome.c */
+
+/* Of every fourth item one is consumed, and one is left out. */
+static struct cw_job *begin_long(Cachew__V1__ConsumerMode mode)
+{
+    struct cw_job *job = begin_job(mode);
+    struct cw_set consumed = {0}, skipped = {0}, fresh = {0};
+    job->items = job->info->items = (uint64_t)4 * RUNS;
+    for (uint64_t i = 0; i < RUNS; i++) {
+        cw_set_push(&consumed, 4 * i + 1, 4 * i + 2);
+        cw_set_push(&skipped, 4 * i + 3, 4 * i + 4);
+    }
+    cw_epoch_consume(cw_job_open_epoch(job, 0), 0, &consumed, &fresh);
+    cw_job_skip(job, 0, &skipped, "lost");
+    cw_set_fini(&consumed);
+    cw_set_fini(&skipped);
+    cw_set_fini(&fresh);
+    return job;
+}
+
+/* Returns in how many iterations of the loop it is welcomed and told of everything. */
+static size_t welcome_in_turns(struct cw_client *client)
+{
+    size_t turns = 1;
+    for (cw_client_welcome(client); client->due.rest; turns++)
+        cw_client_welcome(client);
+    assert_true(client->welcomed);
+    assert_int_equal(welcomes_n, 1);
+    return turns;
+}
+
+static void leave(struct cw_client *client)
+{
+    client->job->clients = client;
+    cw_client_detach(client);
+}
+
+static void a_long_welcome_is_made_in_pieces(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_long(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    struct cw_client client;
+    job->options->unordered = true;
+    begin(&client, job, 7);
+    size_t turns = welcome_in_turns(&client);
+    assert_in_range(turns, 2 * (RUNS / PIECE), 2 * (RUNS / PIECE) + 3);
+    assert_in_range(most_runs, 1, PIECE);
+    assert_int_equal(had.n, RUNS);
+    assert_int_equal(not_coming[0].n, RUNS);
+    for (uint64_t i = 0; i < RUNS; i++)
+        assert_true(cw_set_has(&had, 4 * i + 1) && cw_set_has(&not_coming[0], 4 * i + 3));
+    leave(&client);
+}
+
+/* Who is back knows what he has consumed, and what a welcome says of that he does not read. */
+static void who_is_back_is_not_told_what_he_has(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_long(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    char id[] = "a";
+    Cachew__V1__ClientHello hello = CACHEW__V1__CLIENT_HELLO__INIT;
+    struct cw_client client;
+    hello.job_id = id;
+    job->consumers[0].client_id = 7;
+    admit(&client, job, 7, &hello);
+    size_t turns = welcome_in_turns(&client);
+    assert_in_range(turns, RUNS / PIECE, RUNS / PIECE + 2);
+    assert_int_equal(had.n, 0);
+    assert_int_equal(not_coming[0].n, RUNS);
+    leave(&client);
+}
+
+/* Of a shared job all that others have is told, also when the epoch ends in the middle of that. */
+static void an_epoch_that_ends_meanwhile_is_told_whole(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_long(CACHEW__V1__CONSUMER_MODE__SHARED);
+    struct cw_client client;
+    struct cw_set fresh = {0};
+    begin(&client, job, 7);
+    client.hello_epoch = 0;
+    while (not_coming[0].n < RUNS / 2)
+        cw_client_welcome(&client);
+    assert_true(client.due.rest);
+    cw_epoch_consume(cw_job_epoch(job, 0), 0, RANGE(0, (uint64_t)4 * RUNS), &fresh);
+    cw_set_fini(&fresh);
+    job->consumers[0].position.epoch = 1;
+    cw_job_advance(job);
+    assert_int_equal(job->first_epoch, 1);
+    (void)welcome_in_turns(&client);
+    assert_true(is_told(0, 0, (uint64_t)4 * RUNS));
+    leave(&client);
+}
+
+/* It leaves, or its job does, before it was told all. */
+static void a_welcome_is_dropped_in_the_middle(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_long(CACHEW__V1__CONSUMER_MODE__SINGLE);
+    struct cw_client client;
+    begin(&client, job, 7);
+    cw_client_welcome(&client);
+    assert_true(client.due.rest && !client.welcomed);
+    leave(&client);
+    assert_false(client.due.rest || client.due.welcome);
+    assert_null(client.welcome);
+    assert_int_equal(welcomes_n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +629,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(
             what_a_consumer_that_has_not_joined_is_to_get_is_not_skipped, made_up_begin_stored,
             end),
+        cmocka_unit_test_setup_teardown(a_long_welcome_is_made_in_pieces, made_up_begin_stored,
+                                        end),
+        cmocka_unit_test_setup_teardown(who_is_back_is_not_told_what_he_has, made_up_begin_stored,
+                                        end),
+        cmocka_unit_test_setup_teardown(an_epoch_that_ends_meanwhile_is_told_whole,
+                                        made_up_begin_stored, end),
+        cmocka_unit_test_setup_teardown(a_welcome_is_dropped_in_the_middle, made_up_begin_stored,
+                                        end),
         cmocka_unit_test_setup_teardown(what_no_trainer_can_have_is_not_skipped,
                                         made_up_begin_stored, end),
     };

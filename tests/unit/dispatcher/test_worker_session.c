@@ -541,6 +541,59 @@ static void held_pieces_become_one_lease(void **state)
     cw_wire_graph_free(options.graph);
 }
 
+/* ---- very many unknown jobs ---- */
+
+#define UNKNOWN 3000
+
+static struct cw_stream *hold_unknown(void)
+{
+    static Cachew__V1__HeldLease leases[UNKNOWN], *held[UNKNOWN];
+    static char ids[UNKNOWN][8];
+    for (size_t i = 0; i < UNKNOWN; i++) {
+        snprintf(ids[i], sizeof(ids[i]), "j%zu", i);
+        cachew__v1__held_lease__init(&leases[i]);
+        leases[i].job_id = ids[i];
+        held[i] = &leases[i];
+    }
+    struct hello h;
+    hello_init(&h);
+    h.hello.n_held = UNKNOWN;
+    h.hello.held = held;
+    struct cw_stream *stream = peers_attach("Fleet/Attach");
+    peers_say(stream, &h.message.base);
+    return stream;
+}
+
+static void assert_forgot_up_to(const struct cw_stream *stream, const char *id)
+{
+    const Cachew__V1__WorkerCommand *last = peers_to_worker(stream, TO_WORKER(FORGET));
+    assert_non_null(last);
+    assert_string_equal(last->forget->job_id, id);
+}
+
+/* It is told of some in each iteration of the loop. */
+static void very_many_unknown_jobs_are_forgotten_in_turns(void **state)
+{
+    (void)state;
+    struct cw_stream *stream = hold_unknown();
+    assert_forgot_up_to(stream, "j1023");
+    peers_one_turn();
+    assert_forgot_up_to(stream, "j2047");
+    peers_one_turn();
+    assert_forgot_up_to(stream, "j2999");
+    assert_null(peers_worker_of(5)->forget_turns);
+}
+
+static void who_goes_is_not_told_the_rest(void **state)
+{
+    (void)state;
+    struct cw_stream *stream = hold_unknown();
+    assert_non_null(peers_worker_of(5)->forget_turns);
+    peers_break(stream, CW_E_UNAVAILABLE, "the connection broke");
+    peers_one_turn();
+    assert_forgot_up_to(stream, "j1023");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, peers_begin, peers_end)
 
 int main(void)
@@ -565,6 +618,8 @@ int main(void)
         TEST(the_hello_of_a_worker_of_one_job_is_of_that_job),
         TEST(held_leases_are_kept_or_forgotten),
         TEST(held_pieces_become_one_lease),
+        TEST(very_many_unknown_jobs_are_forgotten_in_turns),
+        TEST(who_goes_is_not_told_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
