@@ -54,14 +54,23 @@ static void on_not_stored(struct cw_dispatcher *d, const struct cw_err *err)
     cw_stored_waiters_answer(d, err);
 }
 
+static void note_stored_rows(struct cw_dispatcher *d)
+{
+    bool left = false;
+    for (struct cw_job *job = d->due.stored_rows ? d->jobs : NULL; job; job = job->next) {
+        job->stored = job->row_written && cw_state_is_stored(d->state, job->row_seq);
+        left = left || (job->row_written && !job->stored);
+    }
+    d->due.stored_rows = left;
+}
+
 static void on_stored(struct cw_dispatcher *d)
 {
     cw_fault_point("dispatcher.after_commit");
     if (d->unwritten)
         cw_log_info(CW_LOG_MOD, "state.db is written again");
     set_unwritten(d, false);
-    for (struct cw_job *job = d->jobs; job; job = job->next)
-        job->stored = job->row_written && cw_state_is_stored(d->state, job->row_seq);
+    note_stored_rows(d);
     cw_cache_attached_stored(d);
     cw_leaving_stored(d);
     cw_stored_waiters_answer(d, NULL);
@@ -102,30 +111,31 @@ void cw_iteration_commit_last(struct cw_dispatcher *d)
     cw_stored_waiters_answer(d, &err);
 }
 
-static void welcome_clients(struct cw_dispatcher *d)
+/* Welcomes a client, makes a piece of its welcome, or tries to admit it. Returns whether something of that
+ * remains due. */
+static bool serve_client(struct cw_client *client)
 {
-    for (struct cw_client *client = d->clients, *next; client; client = next) {
-        next = client->next;
-        if (client->due.rest || (client->due.welcome && client->job->stored &&
-                                 cw_state_is_stored(d->state, client->welcome_seq))) {
-            cw_client_welcome(client);
-        } else if (client->due.admission) {
-            client->due.admission = false;
-            if (client->job && !client->admitted)
-                cw_client_admit(client); /* The client is welcomed when its admission is stored. */
-        }
+    if (client->due.rest || (client->due.welcome && client->job->stored &&
+                             cw_state_is_stored(client->d->state, client->welcome_seq))) {
+        cw_client_welcome(client);
+    } else if (client->due.admission) {
+        client->due.admission = false;
+        if (client->job && !client->admitted)
+            cw_client_admit(client); /* The client is welcomed when its admission is stored. */
     }
+    return client->due.rest || client->due.welcome || client->due.admission;
 }
 
-static void send_worker_lists(struct cw_dispatcher *d)
+static void serve_clients(struct cw_dispatcher *d)
 {
-    if (d->due.worker_lists && cw_fault_rare("dispatcher.list_late"))
-        return;
-    for (struct cw_client *client = d->due.worker_lists ? d->clients : NULL; client;
-         client = client->next)
-        if (client->welcomed)
-            cw_client_send_workers(client, false);
-    d->due.worker_lists = false;
+    struct cw_client *client = d->due.clients ? d->clients : NULL;
+    bool left = false;
+    d->due.clients = false;
+    for (struct cw_client *next; client; client = next) {
+        next = client->next;
+        left = serve_client(client) || left;
+    }
+    d->due.clients = d->due.clients || left;
 }
 
 /* By more than a quarter. */
@@ -134,10 +144,9 @@ static bool differs(uint64_t sent, uint64_t now)
     return now > sent + sent / 4 || now + now / 4 < sent;
 }
 
-static void send_window(struct cw_job *job)
+static void send_window(struct cw_job *job, uint32_t ack_ms)
 {
     uint64_t sent = job->window_sent, now = job->window;
-    uint32_t ack_ms = cw_ack_interval_ms(job->d);
     if (!differs(sent, now) && !differs(job->ack_ms_sent, ack_ms))
         return;
     job->window_sent = now;
@@ -153,28 +162,45 @@ static void send_window(struct cw_job *job)
             cw_client_send(client, &command);
 }
 
+/* Of jobs that were given leases, since that moves windows; and of all when they are to acknowledge at
+ * another interval. */
+static void send_windows(struct cw_dispatcher *d)
+{
+    const uint32_t ack_ms = cw_ack_interval_ms(d);
+    bool all = differs(d->ack_ms_sent, ack_ms);
+    if (all)
+        d->ack_ms_sent = ack_ms;
+    for (struct cw_job *job = all ? d->jobs : d->due_jobs; job;
+         job = all ? job->next : job->next_due)
+        send_window(job, ack_ms);
+}
+
 /* After a restart a job goes on when the clients and workers that knew it are back, or were waited
  * for long enough. */
 static void release_held(struct cw_dispatcher *d, int64_t now)
 {
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
+    bool left = false;
+    for (struct cw_job *job = d->due.held_jobs ? d->jobs : NULL; job; job = job->next) {
         if (job->hold_until_ms == 0)
             continue;
         bool missing = d->expected_workers.n > 0 && now - d->started_ms < WORKERS_BACK_MS;
         for (uint32_t c = 0; c < job->layout.consumers; c++)
             missing = missing || job->consumers[c].expected;
-        if (missing && now < job->hold_until_ms)
+        if (missing && now < job->hold_until_ms) {
+            left = true;
             continue;
+        }
         job->hold_until_ms = 0;
-        job->due.leases = true;
+        cw_job_leases_due(job);
     }
+    d->due.held_jobs = left;
 }
 
 /* Workers came or went: every job may have items for them, or lacks what they held. */
 static void mark_leases_due(struct cw_dispatcher *d)
 {
     for (struct cw_job *job = d->due.leases ? d->jobs : NULL; job; job = job->next)
-        job->due.leases = true;
+        cw_job_leases_due(job);
     d->due.leases = false;
 }
 
@@ -201,18 +227,18 @@ static void end_iteration(struct cw_dispatcher *d)
     cw_clients_notify_failed(d);
     cw_cache_cycle_end(d);
     cw_clients_send_left_out(d);
-    welcome_clients(d);
+    serve_clients(d);
     cw_lease_send_stored(d);
     cw_job_plans_use_stored(d);
     if (d->jobs_n > 0) {
         release_held(d, cw_clock_ms());
         if (d->due.assignment)
             (void)cw_scaling_assign(d, cw_clock_ms());
-        send_worker_lists(d);
+        cw_clients_send_worker_lists(d);
         cw_lease_fill_all(d);
         cw_clients_send_left_out(d);
-        for (struct cw_job *job = d->jobs; job; job = job->next)
-            send_window(job);
+        send_windows(d);
+        cw_jobs_drop_due(d, NULL);
     }
     cw_lease_send_stored(d);
     commit(d);

@@ -88,9 +88,11 @@ void cw_tick_update(struct cw_dispatcher *d)
     for (const struct cw_job *job = d->jobs; job; job = job->next) {
         bool waits = job->name[0] == '\0' || job->due.progress || job->due.row ||
                      (job->status == CW_JOB_FAILED && !job->stored);
-        if (job->no_client_ms == 0)
+        if (job->no_client_ms == 0) {
             want = TICK_BUSY_MS;
-        else if (want == 0 && (waits || cw_job_usage_is_unstored(job)))
+            break;
+        }
+        if (want == 0 && (waits || cw_job_usage_is_unstored(job)))
             want = TICK_CALM_MS;
     }
     /* A worker's silence is then noticed within a quarter of the limit. */

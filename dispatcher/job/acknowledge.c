@@ -169,7 +169,8 @@ static int ack_piece(struct cw_job *job, uint32_t consumer, struct cw_ack *ack,
         ack->found += news;
     cw_set_fini(&said);
     job->due.progress |= consumed;
-    job->due.leases |= consumed;
+    if (consumed)
+        cw_job_leases_due(job);
     return rc;
 }
 

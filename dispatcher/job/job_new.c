@@ -66,6 +66,8 @@ void cw_job_free(struct cw_job *job)
             break;
         }
     }
+    if (job->due.is_listed)
+        cw_jobs_drop_due(d, job);
     d->jobs_n--;
     d->due.assignment = true;
     cw_strmap_remove(&d->jobs_by_id, job->id);
@@ -111,7 +113,7 @@ void cw_job_clients_changed(struct cw_job *job)
         job->no_client_ms = 0;
     else if (job->no_client_ms == 0)
         job->no_client_ms = cw_clock_ms();
-    job->due.leases = true;
+    cw_job_leases_due(job);
 }
 
 /* A sparse job has batches that are cut from the rows of all items before them. So no consumer has

@@ -254,7 +254,8 @@ void cw_job_prepared(struct cw_job *job, Cachew__V1__Prepared *prepared)
     }
     job->manifest = take_manifest(prepared);
     job->status = CW_JOB_RUNNING;
-    job->due.leases = job->d->due.assignment = true;
+    job->d->due.assignment = true;
+    cw_job_leases_due(job);
     cw_log_info(CW_LOG_MOD, "job=%s name=%s prepared: items=%llu sparse=%d", job->id, job->name,
                 (unsigned long long)job->items, (int)job->info->sparse);
     CW_STR_AUTO lacking = {0};

@@ -59,6 +59,7 @@ void cw_job_store(struct cw_job *job)
     };
     cw_state_put_job(job->d->state, &row);
     job->row_written = true;
+    job->d->due.stored_rows = true;
     job->row_seq = cw_state_seq(job->d->state);
     cw_buf_unref(options);
     cw_buf_unref(info);

@@ -80,7 +80,7 @@ void cw_job_tick(struct cw_job *job, int64_t now)
         note_no_worker(job, now);
         cw_job_tell_waits(job, now);
         /* Items may be late by now, and there may be workers that can be tried again. */
-        job->due.leases = true;
+        cw_job_leases_due(job);
         cw_job_warn_no_lease(job, now);
         cw_job_look_for_mistake(job, now);
     }

@@ -56,7 +56,8 @@ void cw_job_advance(struct cw_job *job)
     cw_node_counters_halve(job->measured);
     cw_autocache_epochs_moved(job, before);
     cw_item_faults_forget(job, job->first_epoch);
-    job->due.row = job->due.progress = job->due.leases = true;
+    job->due.row = job->due.progress = true;
+    cw_job_leases_due(job);
     if (job->status == CW_JOB_FINISHED)
         cw_job_flush(job);
 }
@@ -104,7 +105,8 @@ void cw_job_release_consumer(struct cw_job *job, uint32_t consumer)
         if (cw_epoch_forget_received(epoch, consumer))
             epoch->dirty = true;
     }
-    job->due.leases = job->due.progress = true;
+    job->due.progress = true;
+    cw_job_leases_due(job);
 }
 
 static void run_again(struct cw_job *job)
@@ -114,6 +116,7 @@ static void run_again(struct cw_job *job)
         job->status = CW_JOB_RUNNING;
         job->forgotten = false;
         job->d->due.assignment = true;
+        cw_job_leases_due(job);
     }
 }
 
@@ -191,7 +194,8 @@ uint64_t cw_job_skip(struct cw_job *job, uint64_t number, const struct cw_set *i
         for (struct cw_share *share = job->shares; share; share = share->next_of_job)
             cw_lease_free(share, number, &fresh, true);
         job->skipped_items += n;
-        job->due.progress = job->due.leases = true;
+        job->due.progress = true;
+        cw_job_leases_due(job);
         cw_job_send_skipped(job, number, &fresh, reason);
         cw_job_advance(job);
     }

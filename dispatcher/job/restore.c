@@ -122,8 +122,9 @@ int cw_restore_job(struct cw_dispatcher *d, const struct cw_state_job *row, stru
     job->created_ms = row->created_ms;
     restore_secrets(job, row);
     job->row_written = job->stored = true;
-    job->due.leases = true;
+    cw_job_leases_due(job);
     job->hold_until_ms = d->started_ms + d->options.grace_ms;
+    d->due.held_jobs = true;
     if (rc == 0)
         rc = read_info(job, row, &unusable);
     if (rc != 0)

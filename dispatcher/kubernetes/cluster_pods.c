@@ -121,7 +121,7 @@ void cw_worker_set_leaving(struct cw_worker *worker, bool leaving)
     cw_worker_recount(worker);
     d->due.assignment = true;
     for (struct cw_job *job = d->jobs; job; job = job->next)
-        job->due.leases = true;
+        cw_job_leases_due(job);
 }
 
 bool cw_pod_goes(const struct cw_pod *pod)

@@ -325,22 +325,22 @@ void cw_lease_fill_all(struct cw_dispatcher *d)
 {
     struct fill fill = {.now = cw_clock_ms()};
     bool any = false;
-    for (struct cw_job *job = d->jobs; job; job = job->next)
+    for (struct cw_job *job = d->due_jobs; job; job = job->next_due)
         any = any || is_ready(job, fill.now);
     if (!any || d->stopping)
         return;
-    for (struct cw_job *job = d->jobs; job; job = job->next)
+    for (struct cw_job *job = d->due_jobs; job; job = job->next_due)
         if (is_ready(job, fill.now))
             begin_fill(job, fill.now);
-    for (struct cw_job *job = d->jobs; job; job = job->next)
+    for (struct cw_job *job = d->due_jobs; job; job = job->next_due)
         if (is_ready(job, fill.now))
             try_slow(job, fill.now);
     for (bool first = true; any; first = false) {
         any = false;
-        for (struct cw_job *job = d->jobs; job; job = job->next)
+        for (struct cw_job *job = d->due_jobs; job; job = job->next_due)
             any = (is_ready(job, fill.now) && fill_job(job, &fill, first)) || any;
     }
-    for (struct cw_job *job = d->jobs; job; job = job->next)
+    for (struct cw_job *job = d->due_jobs; job; job = job->next_due)
         if (is_ready(job, fill.now))
             end_fill(job);
 }

@@ -17,6 +17,7 @@ static void lease_free(struct cw_lease *lease)
 
 void cw_share_remove(struct cw_share *share)
 {
+    cw_job_worker_list_due(share->job);
     cw_share_unlink(share);
     cw_same_function_forget(share);
     cw_other_files_forget(share);
@@ -61,7 +62,7 @@ static void drop_empty(struct cw_share *share)
         lease_free(lease);
     }
     if (!share->leases && !share->assigned && !cw_job_uses_all_workers(share->job))
-        share->job->d->due.worker_lists = true;
+        cw_job_worker_list_due(share->job);
 }
 
 static struct cw_lease *lease_new(struct cw_share *share, uint64_t epoch, bool hedge)
@@ -109,7 +110,7 @@ void cw_lease_received(struct cw_job *job, uint64_t epoch, const struct cw_set *
     }
     if (job->faults_n > 0)
         cw_item_faults_received(job, epoch, items);
-    job->due.leases = true;
+    cw_job_leases_due(job);
 }
 
 /* Removes from the set what another lease of the epoch holds, too: only hedges have items that others
@@ -145,7 +146,7 @@ static void return_items(struct cw_share *share, uint64_t epoch, struct cw_set *
     make_free(share->job, epoch, gone, hedged);
     cw_set_fini(gone);
     drop_empty(share);
-    share->job->due.leases = true;
+    cw_job_leases_due(share->job);
 }
 
 void cw_lease_free(struct cw_share *share, uint64_t epoch, const struct cw_set *items, bool tell)
@@ -251,7 +252,7 @@ void cw_lease_done(struct cw_share *share, const Cachew__V1__Progress__Done *don
         cw_share_retarget(share, done, n, cw_clock_ms());
     /* Otherwise no share could get more than at the last fill. */
     if (cw_share_allowance(share, false) > 0)
-        job->due.leases = true;
+        cw_job_leases_due(job);
 }
 
 /* Returns the lease that what a worker holds of an epoch joins: a hello may name it in many pieces. */
@@ -295,6 +296,7 @@ static void adopt(struct cw_job *job, struct cw_worker *worker, const Cachew__V1
         take_computed(
             share, cw_lease_add(share, epoch, &kept, adopted_of(share, held->epoch), false), held);
         epoch->front = CW_MAX(epoch->front, kept.v[kept.n - 1].hi);
+        cw_job_worker_list_due(job);
     }
     cw_set_remove_all(claimed, &kept);
     cw_lease_revoke(worker, job, held->epoch, claimed);

@@ -75,7 +75,7 @@ void cw_lease_send(struct cw_share *share)
         return;
     }
     lease->after_seq = NOT_WRITTEN;
-    share->job->has_unsent_leases = true;
+    share->job->has_unsent_leases = share->job->d->due.stored_leases = true;
 }
 
 static void store_owned(struct cw_job *job)
@@ -119,13 +119,16 @@ static bool send_stored(struct cw_share *share)
 
 void cw_lease_send_stored(struct cw_dispatcher *d)
 {
-    for (struct cw_job *job = d->jobs; job; job = job->next) {
+    bool left = false;
+    for (struct cw_job *job = d->due.stored_leases ? d->jobs : NULL; job; job = job->next) {
         if (!job->has_unsent_leases)
             continue;
         job->has_unsent_leases = false;
         for (struct cw_share *share = job->shares; share; share = share->next_of_job)
             job->has_unsent_leases = send_stored(share) || job->has_unsent_leases;
+        left = left || job->has_unsent_leases;
     }
+    d->due.stored_leases = left;
 }
 
 void cw_lease_give(struct cw_share *share, struct cw_epoch *epoch, const struct cw_set *items,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands to workers (to_worker.c) and to clients (to_client.c, welcome.c). Here are the functions that send
+/* Commands to workers (to_worker.c) and to clients (to_client.c, worker_lists.c, welcome.c). Here are the functions that send
  * a command, with the generation, and the commands that several places send or that are made of the
  * whole model. A command that only one module sends is built there, as JobSpec in lease/send.c.
  * Messages that arrive are handled in session/. */
@@ -29,9 +29,6 @@ void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command
 /* Sends a command of that kind, with a body to which the parts belong (cw_wire_pack_parts). */
 void cw_client_send_parts(struct cw_client *client, uint32_t kind, const ProtobufCMessage *body,
                           const struct cw_wire_part *parts, size_t n);
-/* Sends the list of workers that the client may have to fetch from. It is sent only if it has
- * changed, except with `again`. */
-void cw_client_send_workers(struct cw_client *client, bool again);
 /* Tells all clients of the job that no consumer will receive the items (skipped), or all except
  * this consumer that it has received them (taken: shared jobs). */
 void cw_job_send_skipped(struct cw_job *job, uint64_t epoch, const struct cw_set *items,
@@ -49,6 +46,17 @@ void cw_client_send_taken(struct cw_client *client, uint64_t epoch, const struct
 void cw_job_send_left_out(struct cw_job *job, struct cw_epoch *epoch);
 void cw_clients_send_left_out(struct cw_dispatcher *d);
 void cw_job_send_skipped_batches(struct cw_job *job, uint64_t epoch, const struct cw_set *batches);
+
+/* ---- worker_lists.c ---- */
+/* Sends the list of workers that the client may have to fetch from. It is sent only if it has
+ * changed, except with `again`. */
+void cw_client_send_workers(struct cw_client *client, bool again);
+/* Sends the lists that are due, at the end of an iteration of the loop. */
+void cw_clients_send_worker_lists(struct cw_dispatcher *d);
+/* The worker has come, or goes: the lists of all jobs that use all workers are due, and of its own job if
+ * it serves one alone. (Those of other jobs are by cw_job_worker_list_due.) */
+void cw_fleet_changed(struct cw_worker *worker);
+void cw_fleet_list_drop(struct cw_dispatcher *d); /* It is made anew when it is needed. */
 
 /* ---- welcome.c ---- */
 /* Returns where a client without a token begins that takes its slot: where the slot's last process

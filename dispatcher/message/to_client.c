@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an admitted client is sent: the list of workers, and the items that will not come. Its welcome is
- * in welcome.c. */
+/* What an admitted client is sent: the items that will not come. Its welcome is in welcome.c, and its list
+ * of workers in worker_lists.c. */
 #include "dispatcher/message/message.h"
-
-#include <string.h>
-#include "base/hash.h"
 
 static void send_numbers(struct cw_client *client, uint64_t epoch, const struct cw_set *numbers,
                          bool batches, Cachew__V1__Skipped__Why why, const char *reason)
@@ -78,57 +75,6 @@ void cw_job_send_skipped_batches(struct cw_job *job, uint64_t epoch, const struc
     for (struct cw_client *client = job->clients; client; client = client->next_of_job)
         if (client->welcomed)
             cw_client_send_skipped_batches(client, epoch, batches, CW_SKIPPED_BY_REQUEST);
-}
-
-/* Lists the job's workers. The caller frees the list. */
-static struct cw_worker **list_workers(const struct cw_job *job, size_t *ret_n)
-{
-    struct cw_worker **serving = CW_NEW_ARRAY(struct cw_worker *, job->d->workers_n + 1);
-    if (cw_job_uses_all_workers(job)) {
-        for (struct cw_worker *worker = job->d->workers; worker; worker = worker->next)
-            if (cw_job_fetches_from(job, worker))
-                serving[(*ret_n)++] = worker;
-    } else {
-        for (struct cw_share *share = job->shares; share; share = share->next_of_job)
-            if (cw_job_fetches_from(job, share->worker))
-                serving[(*ret_n)++] = share->worker;
-    }
-    return serving;
-}
-
-static void send_list(struct cw_client *client, struct cw_worker *const *serving, size_t n)
-{
-    Cachew__V1__WorkerInfo *infos = CW_NEW_ARRAY(Cachew__V1__WorkerInfo, n + 1);
-    Cachew__V1__WorkerInfo **list = CW_NEW_ARRAY(Cachew__V1__WorkerInfo *, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        cachew__v1__worker_info__init(&infos[i]);
-        infos[i].worker_id = serving[i]->id;
-        infos[i].address = serving[i]->address;
-        infos[i].host_id = serving[i]->host_id;
-        list[i] = &infos[i];
-    }
-    Cachew__V1__Workers workers = CACHEW__V1__WORKERS__INIT;
-    workers.n_workers = n;
-    workers.workers = list;
-    Cachew__V1__ClientCommand command = CACHEW__V1__CLIENT_COMMAND__INIT;
-    command.kind_case = CACHEW__V1__CLIENT_COMMAND__KIND_WORKERS;
-    command.workers = &workers;
-    cw_client_send(client, &command);
-    cw_mem_free(list);
-    cw_mem_free(infos);
-}
-
-void cw_client_send_workers(struct cw_client *client, bool again)
-{
-    size_t n = 0;
-    struct cw_worker **serving = list_workers(client->job, &n);
-    uint64_t sum = n;
-    for (size_t i = 0; i < n; i++)
-        sum += cw_mix64(serving[i]->id + (uint64_t)serving[i]->since_ms);
-    if (again || sum != client->workers_sent_sum)
-        send_list(client, serving, n);
-    client->workers_sent_sum = sum;
-    cw_mem_free(serving);
 }
 
 void cw_client_send(struct cw_client *client, Cachew__V1__ClientCommand *command)

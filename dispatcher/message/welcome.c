@@ -344,7 +344,7 @@ void cw_client_welcome(struct cw_client *client)
 {
     const int64_t begin = cw_clock_thread_cpu_ns();
     if (make_piece(client)) {
-        client->due.rest = true;
+        client->due.rest = client->d->due.clients = true;
         cw_loop_post(client->d->loop, on_next, NULL);
     } else {
         cw_client_drop_welcome(client);

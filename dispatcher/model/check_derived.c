@@ -120,6 +120,27 @@ static void check_links(const struct cw_dispatcher *d)
     CW_ASSERT(told_n == preparing_n && clients_n == 0);
 }
 
+/* What is due for a job or client is found where the end of the iteration looks. */
+static void check_due(const struct cw_dispatcher *d)
+{
+    size_t listed_n = 0;
+    for (const struct cw_job *job = d->due_jobs; job; job = job->next_due)
+        listed_n++;
+    for (const struct cw_job *job = d->jobs; job; job = job->next) {
+        bool due = job->due.worker_list || (job->due.leases && job->status == CW_JOB_RUNNING);
+        CW_ASSERT(job->due.is_listed || !due);
+        CW_ASSERT(d->due.stored_rows || job->stored || !job->row_written);
+        CW_ASSERT(d->due.stored_plans || !job->plan.is_good);
+        CW_ASSERT(d->due.stored_leases || !job->has_unsent_leases);
+        CW_ASSERT(d->due.held_jobs || job->hold_until_ms == 0);
+        listed_n -= job->due.is_listed;
+    }
+    CW_ASSERT(listed_n == 0);
+    for (const struct cw_client *client = d->clients; client; client = client->next)
+        CW_ASSERT(d->due.clients ||
+                  !(client->due.rest || client->due.welcome || client->due.admission));
+}
+
 void cw_check_derived(const struct cw_dispatcher *d)
 {
     static unsigned cycles;
@@ -128,6 +149,7 @@ void cw_check_derived(const struct cw_dispatcher *d)
     for (const struct cw_job *job = d->jobs; job; job = job->next)
         check_job(job);
     check_links(d);
+    check_due(d);
 }
 
 #else

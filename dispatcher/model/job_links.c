@@ -3,6 +3,52 @@
 #include "base/mem.h"
 #include "dispatcher/model/model.h"
 
+static void join_due(struct cw_job *job)
+{
+    struct cw_dispatcher *d = job->d;
+    if (job->due.is_listed)
+        return;
+    job->due.is_listed = true;
+    job->next_due = NULL;
+    if (!d->due_jobs)
+        d->due_jobs_end = &d->due_jobs;
+    *d->due_jobs_end = job;
+    d->due_jobs_end = &job->next_due;
+}
+
+void cw_job_leases_due(struct cw_job *job)
+{
+    job->due.leases = true;
+    join_due(job);
+}
+
+void cw_job_worker_list_due(struct cw_job *job)
+{
+    job->due.worker_list = job->d->due.job_lists = true;
+    join_due(job);
+}
+
+/* A job that does not run is marked again when it does. */
+static bool is_due(const struct cw_job *job)
+{
+    return job->due.worker_list || (job->due.leases && job->status == CW_JOB_RUNNING);
+}
+
+void cw_jobs_drop_due(struct cw_dispatcher *d, const struct cw_job *gone)
+{
+    struct cw_job **at = &d->due_jobs;
+    while (*at) {
+        struct cw_job *job = *at;
+        if (job != gone && (gone || is_due(job))) {
+            at = &job->next_due;
+            continue;
+        }
+        job->due.is_listed = false;
+        *at = job->next_due;
+    }
+    d->due_jobs_end = at;
+}
+
 void cw_job_add_client(struct cw_job *job, struct cw_client *client)
 {
     client->job = job;

@@ -73,7 +73,11 @@ struct cw_job_skip {
 };
 
 struct cw_job_due {
-    bool leases; /* Some items may be leasable that were not before. */
+    /* Some items may be leasable that were not before (cw_job_leases_due). */
+    bool leases;
+    /* Its clients must be sent a new list of workers (cw_job_worker_list_due). */
+    bool worker_list;
+    bool is_listed; /* The job is in the dispatcher's list of jobs of which something is due. */
     /* The sets of items or the positions have changed since they were written to state.db. */
     bool progress;
     /* The status, the first epoch or the error has changed since it was written to state.db. */
@@ -81,7 +85,7 @@ struct cw_job_due {
 };
 struct cw_job {
     struct cw_dispatcher *d;
-    struct cw_job *next;
+    struct cw_job *next, *next_due;
     char *id, *name;
     enum cw_job_status status;
     /* What the job's clients show to workers, and what workers of this job alone show to the
@@ -146,6 +150,7 @@ struct cw_job {
     struct cw_share *shares;
     struct cw_map shares_by_worker; /* the same, by the worker's id */
     struct cw_client *clients;      /* attached to it, admitted or not */
+    bool lists_all;                 /* Their list of workers was last that of all workers. */
     struct cw_tenant *tenant;
     double granted; /* The job's fair share, as a number of workers. */
     /* The number of workers that are assigned to the job (scaling/assign.c), without local ones. */
@@ -242,6 +247,12 @@ double cw_job_epoch_done(const struct cw_job *job);
  * node. The search begins at `near`, since workers report nodes in order. */
 size_t cw_job_node(const struct cw_job *job, const char *name, size_t near);
 /* ---- job_links.c ---- */
+/* At the end of the iteration the job is to be given leases, or its clients a list of workers. */
+void cw_job_leases_due(struct cw_job *job);
+void cw_job_worker_list_due(struct cw_job *job);
+/* Takes out of the dispatcher's list of jobs of which something is due those of which nothing is, or, with
+ * `gone`, that one. */
+void cw_jobs_drop_due(struct cw_dispatcher *d, const struct cw_job *gone);
 /* Attaches a client that has no job to this one, or detaches it from its job. */
 void cw_job_add_client(struct cw_job *job, struct cw_client *client);
 void cw_job_remove_client(struct cw_client *client);

@@ -15,7 +15,8 @@
 #define ACK_MAX_MS 1000
 #define BEAT_MIN_MS 50
 #define BEAT_MAX_MS 2500
-/* For each 2,000 peers messages gather for one ms more: an iteration of the loop looks at all jobs. */
+/* For each 2,000 peers messages gather for one ms more: what is done at the end of an iteration of the loop
+ * is done once for all of them. */
 #define GATHER_PEERS 2000000
 #define GATHER_MAX_MS 5
 #define BEATS 4   /* in the time after which a silent worker counts as lost */

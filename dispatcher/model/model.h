@@ -66,6 +66,7 @@ struct cw_backup;            /* The struct is defined in admin/backup.c. */
 struct cw_cache_service;     /* The struct is defined in cache/cache.h. */
 struct cw_leaving_cache;     /* The struct is defined in cache/detached_files.c. */
 struct cw_autocache_service; /* The struct is defined in autocache/autocache.h. */
+struct cw_fleet_list;        /* The struct is defined in message/worker_lists.c. */
 struct cw_http;              /* The struct is defined in src/daemon. */
 struct cw_kube;              /* The struct is defined in src/kube. */
 struct cw_leader;            /* The struct is defined in src/kube. */
@@ -106,9 +107,13 @@ struct cw_due {
     bool assignment;  /* The assignment of workers to jobs may have changed. */
     bool slices;      /* The time slices of workers may have changed. */
     bool leases;      /* Items of any job may be leasable that were not before. */
-    bool
-        /* Workers came or went, or jobs got others: clients must be sent new lists of workers. */
-        worker_lists;
+    /* Workers came or went: clients of all jobs that use all workers must be sent a new list. */
+    bool worker_lists;
+    bool job_lists; /* Of some jobs (struct cw_job_due). */
+    bool clients;   /* Something is due for a client (struct cw_client_due). */
+    /* These remain while a job waits for it: that its row is stored, its next plan, the owners of items
+     * that it has leased; that the peers of before a restart are back. */
+    bool stored_rows, stored_plans, stored_leases, held_jobs;
 };
 /* CPU time of the loop's thread for the end of an iteration, as for messages (struct cw_method_time). */
 #define CW_ITERATION_END "iteration end"
@@ -137,8 +142,11 @@ struct cw_dispatcher {
     uint64_t index_helps_number;              /* the last number of a help (model/job_model.h) */
     struct cw_worker *workers, *workers_last; /* In the order in which they came. */
     struct cw_map workers_by_id;              /* Those that sent a valid hello. */
+    struct cw_fleet_list *fleet_list; /* message/worker_lists.c; NULL: it is to be made anew. */
+    uint32_t ack_ms_sent; /* The interval of acknowledgements that all jobs were last told. */
     struct cw_client *clients;
     struct cw_job *jobs;
+    struct cw_job *due_jobs, **due_jobs_end; /* Those of which something is due, in that order. */
     struct cw_strmap jobs_by_id;
     /* The ids of the latest jobs that were removed by request. Their trainers are told so, and do
      * not start them again. */

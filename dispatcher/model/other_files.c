@@ -29,8 +29,9 @@ static void set_barred(struct cw_share *share, bool barred)
         return;
     share->barred = barred;
     share->job->barred_n += barred ? 1 : -1u;
-    share->job->due.leases = true;
-    share->job->d->due.assignment = share->job->d->due.worker_lists = true;
+    cw_job_leases_due(share->job);
+    share->job->d->due.assignment = true;
+    cw_job_worker_list_due(share->job);
 }
 
 void cw_other_files_forget(struct cw_share *share)

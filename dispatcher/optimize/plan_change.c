@@ -115,7 +115,7 @@ static void forget_next(struct cw_job_plan *plan)
 static void store(struct cw_job *job)
 {
     cw_state_put_plan(job->d->state, job->id, job->plan.last, job->plan.next);
-    job->plan.is_good = true;
+    job->plan.is_good = job->d->due.stored_plans = true;
     job->plan.after_seq = cw_state_seq(job->d->state);
 }
 
@@ -392,10 +392,14 @@ static void use(struct cw_job *job)
 
 void cw_job_plans_use_stored(struct cw_dispatcher *d)
 {
-    for (struct cw_job *job = d->jobs; job; job = job->next)
+    bool left = false;
+    for (struct cw_job *job = d->due.stored_plans ? d->jobs : NULL; job; job = job->next) {
         if (job->plan.is_good && job->status == CW_JOB_RUNNING &&
             cw_state_is_stored(d->state, job->plan.after_seq))
             use(job);
+        left = left || job->plan.is_good;
+    }
+    d->due.stored_plans = left;
 }
 
 void cw_job_plan_restore(struct cw_job *job, uint64_t number, const void *graph, size_t n)

@@ -40,8 +40,9 @@ static void assign(struct pass *pass, struct cw_job *job, struct cw_worker *w, b
     share->assigned_done_n = share->done_n;
     if (job->scaling)
         cw_scaling_changed(job, pass->now);
-    job->due.leases = true;
-    job->d->due.slices = job->d->due.worker_lists = true;
+    cw_job_leases_due(job);
+    job->d->due.slices = true;
+    cw_job_worker_list_due(job);
 }
 
 static bool is_assigned(const struct cw_job *job, const struct cw_worker *w)
@@ -309,6 +310,9 @@ double cw_scaling_assign(struct cw_dispatcher *d, int64_t now)
     for (struct cw_job *job = d->jobs; job; job = job->next) {
         uint32_t due = workers_due(job);
         job->worker_time = due > 0 ? CW_MIN(job->granted / due, 1) : 0;
+        /* Limits may have changed. */
+        if (job->clients && job->lists_all != cw_job_uses_all_workers(job))
+            cw_job_worker_list_due(job);
         drop(&pass, job, due);
     }
     for (struct cw_job *job = d->jobs; job; job = job->next)

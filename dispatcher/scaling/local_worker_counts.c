@@ -116,7 +116,7 @@ static void count_local_workers(struct cw_job *job, int64_t now)
         share->assigned = true;
         share->assigned_done_n = share->done_n;
         cw_scaling_changed(job, now);
-        job->due.leases = true;
+        cw_job_leases_due(job);
     }
 }
 

@@ -89,10 +89,10 @@ static void begin(struct cw_job *job, bool anew)
     struct cw_scaling *s = job->scaling;
     if (s && policy == s->policy && !anew)
         return;
-    job->d->due.worker_lists = true;
+    cw_job_worker_list_due(job);
     if (!policy) {
         cw_scaling_free(job);
-        job->due.leases = true;
+        cw_job_leases_due(job);
         return;
     }
     if (!s)
@@ -125,6 +125,7 @@ void cw_scaling_keep_worker(struct cw_job *job, struct cw_worker *worker)
     struct cw_share *share = cw_share_get(job, worker);
     share->assigned = true;
     share->assigned_done_n = share->done_n;
+    cw_job_worker_list_due(job);
 }
 
 void cw_scaling_free(struct cw_job *job)

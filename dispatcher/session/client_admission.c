@@ -378,7 +378,7 @@ static void begin_welcome(struct cw_client *client)
     slot->position_dirty = job->due.progress = true;
     cw_job_advance(job);
     cw_job_flush(job);
-    client->due.welcome = true;
+    client->due.welcome = client->d->due.clients = true;
     client->knows = hello->job_id[0] != '\0';
     /* Trainers of protocol 1 do not tell what was left out. */
     job->skipped_untold = job->skipped_untold || hello->protocol < 2;

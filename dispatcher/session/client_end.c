@@ -18,7 +18,7 @@ void cw_client_detach(struct cw_client *client)
     cw_job_clients_changed(job);
     for (struct cw_client *other = job->clients; other; other = other->next_of_job) {
         if (!other->admitted && other->consumer == client->consumer)
-            other->due.admission = true, other->place_wait_ms = 0;
+            other->due.admission = job->d->due.clients = true, other->place_wait_ms = 0;
     }
 }
 

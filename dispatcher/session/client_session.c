@@ -57,7 +57,8 @@ static void take_measured(struct cw_client *client, const Cachew__V1__Ack *ack)
     if (ack->n_received > 0 || ack->n_consumed > 0 || ack->ready > 0)
         slot->moved_ms = cw_clock_ms();
     /* The window depends on what one consumer has received or taken from its queue. */
-    job->due.leases |= job->info->sparse;
+    if (job->info->sparse)
+        cw_job_leases_due(job);
     cw_autocache_ack(job, ack->measure);
     cw_scaling_measured(job, ack);
     cw_telemetry_measured(job, client->consumer, ack);
@@ -114,7 +115,7 @@ static void handle_worker_lost(struct cw_client *client, const Cachew__V1__Worke
                         "job=%s worker=%s: the client of consumer %u cannot reach it: %s",
                         client->job->id, share->worker->address, client->consumer, lost->error);
         cw_lease_free_consumer(share, client->consumer);
-        client->job->due.leases = true;
+        cw_job_leases_due(client->job);
     }
     cw_fault_point("dispatcher.worker_lost");
 }
@@ -124,7 +125,7 @@ static void handle_worker_found(struct cw_client *client, uint64_t worker_id)
     struct cw_share *share = share_with(client, worker_id);
     if (share)
         cw_unreachable_remove(share, client->consumer);
-    client->job->due.leases = true;
+    cw_job_leases_due(client->job);
     cw_fault_point("dispatcher.worker_lost");
 }
 

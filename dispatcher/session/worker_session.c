@@ -106,7 +106,7 @@ static void release(struct cw_worker *worker, bool died)
         (void)cw_map_remove(&d->workers_by_id, worker->id);
         d->workers_n--;
         d->counts.workers_lost += died;
-        d->due.worker_lists = true;
+        cw_fleet_changed(worker);
     }
     worker->said_hello = false;
     cw_worker_recount(worker);
@@ -283,7 +283,7 @@ static void handle_hello(struct cw_worker *worker, const Cachew__V1__WorkerMessa
     (void)cw_map_set(&d->workers_by_id, worker->id, worker);
     cw_worker_recount(worker);
     d->workers_n++;
-    d->due.worker_lists = true;
+    cw_fleet_changed(worker);
     cw_item_faults_forgive(d, worker->id, worker->only_job);
     worker->counted_before = cw_map_remove(&d->expected_workers, worker->id) != NULL;
     cw_state_put_worker(d->state, worker->id, worker->address);
@@ -574,4 +574,5 @@ void cw_worker_sessions_close(struct cw_dispatcher *d)
         worker_free(d->workers);
     }
     cw_map_fini(&d->workers_by_id);
+    cw_fleet_list_drop(d);
 }

@@ -100,7 +100,8 @@ struct cw_job *made_up_job(const char *id, Cachew__V1__JobOptions *options,
     struct cw_err err = {0};
     assert_int_equal(cw_job_set_info(job, info, &err), 0);
     job->status = CW_JOB_RUNNING;
-    job->stored = job->due.leases = true;
+    job->stored = true;
+    cw_job_leases_due(job);
     job->no_client_ms = 0;
     return job;
 }

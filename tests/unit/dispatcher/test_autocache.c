@@ -67,7 +67,8 @@ static struct cw_job *begin_job(const char *id, const char *policy, bool sparse)
     assert_int_equal(cw_job_set_info(job, info, &err), 0);
     job->status = CW_JOB_RUNNING;
     cw_job_store(job);
-    job->stored = job->due.leases = true;
+    job->stored = true;
+    cw_job_leases_due(job);
     job->no_client_ms = 0;
     return job;
 }

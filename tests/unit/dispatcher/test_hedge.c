@@ -29,7 +29,7 @@ static void receive(struct cw_job *job, uint64_t lo, uint64_t hi)
 
 static void fill(struct cw_job *job)
 {
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up);
 }
 

@@ -63,7 +63,7 @@ static void workers_forget_what_is_finished(void **state)
     /* a token sets it back: the worker is sent the job anew */
     const struct cw_token token = {.epoch = 1, .item = 6, .consumers = 1};
     cw_job_resume_at(job, 0, &token);
-    job->due.leases = true;
+    cw_job_leases_due(job);
     peers_turn();
     assert_non_null(
         peers_to_worker(peers_worker_of(1)->stream, CACHEW__V1__WORKER_COMMAND__KIND_JOB));

@@ -63,7 +63,7 @@ static void leases_are_disjoint_and_within_the_window(void **state)
     cw_set_add_all(&a, &b);
     assert_int_equal(cw_set_count(&a), 5);
     assert_true(cw_set_has_range(&a, 0, 5));
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up); /* the window is full */
     assert_int_equal(cw_share_find(job, w1)->todo_n + cw_share_find(job, w2)->todo_n, 5);
     ack(job, 0, 0, 2, false); /* received is not consumed: the window stays */
@@ -85,20 +85,20 @@ static void the_end_is_shared_out_in_small_parts(void **state)
     struct cw_worker *w1 = made_up_worker(1, 2), *w2 = made_up_worker(2, 2);
     made_up.workers_n = 10000;
     cw_share_get(job, w1)->target = cw_share_get(job, w2)->target = 750; /* 7.5 s of work */
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up);
     assert_int_equal(cw_share_find(job, w1)->todo_n, 750); /* a further epoch follows */
     ack(job, 0, 0, 2000, true);
     ack(job, 1, 0, 1000, true);
     for (int i = 0; i < 2; i++) {
-        job->due.leases = true;
+        cw_job_leases_due(job);
         cw_lease_fill_all(&made_up);
     }
     /* A quarter of the 1000 that are left, and no less than two seconds of work. */
     assert_in_range(cw_share_find(job, w1)->todo_n, 200, 250);
     assert_in_range(cw_share_find(job, w2)->todo_n, 200, 250);
     ack(job, 1, 1000, 1900, true);
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up);
     assert_int_equal(cw_share_find(job, w1)->todo_n + cw_share_find(job, w2)->todo_n, 100);
     made_up.workers_n = 0;
@@ -152,7 +152,7 @@ static void nobody_is_idle_for_a_sibling(void **state)
     struct cw_worker *w1 = made_up_worker(1, 2);
     cw_lease_fill_all(&made_up);
     cw_share_find(first, w1)->target = 100;
-    first->due.leases = true;
+    cw_job_leases_due(first);
     cw_lease_fill_all(&made_up);
     assert_int_equal(cw_set_count(&cw_job_epoch(first, 0)->leased), 50);
     struct cw_worker *w2 = made_up_worker(2, 2);
@@ -213,7 +213,7 @@ static void a_hedge_ends_with_the_first_copy(void **state)
     job->item_ns = 1e6;
     late->leases->given_ms -= 60000;
     struct cw_worker *w2 = made_up_worker(2, 1);
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up);
     struct cw_share *hedge = cw_share_find(job, w2);
     assert_int_equal(hedge->todo_n, 1);
@@ -296,7 +296,7 @@ static void a_slow_worker_gets_what_is_needed_later(void **state)
     uint64_t had = cw_set_first_absent(&job->epochs[0]->leased, 0);
     ack(job, 0, 0, had, true);
     job->consume_rate = 20;
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up);
     assert_true(leased_of(of_fast, &items, 0) > 0);
     assert_int_equal(items.v[0].lo, had);
@@ -305,11 +305,11 @@ static void a_slow_worker_gets_what_is_needed_later(void **state)
     cw_lease_free_all(of_slow, false);
     cw_lease_free_all(of_fast, false);
     job->consume_rate = 120; /* everything that it could compute comes too late */
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up);
     assert_int_equal(leased_of(of_slow, &items, 0), 0);
     of_fast->done_ms = of_fast->leases->given_ms = cw_clock_ms() - 60000;
-    job->due.leases = true;
+    cw_job_leases_due(job);
     uint64_t next = cw_set_first_absent(&job->epochs[0]->leased, had);
     cw_lease_fill_all(&made_up);
     assert_true(leased_of(of_slow, &items, 0) > 0);
@@ -331,7 +331,7 @@ static void what_a_slow_worker_leaves_is_no_hole(void **state)
     of_fast->target = of_slow->target = 20;
     job->consume_rate = 20;
     for (int i = 0; i < 3; i++) {
-        job->due.leases = true;
+        cw_job_leases_due(job);
         cw_lease_fill_all(&made_up);
         assert_int_equal(of_fast->todo_n, 20);
         assert_true(leased_of(of_slow, &items, 0) > 0);
@@ -415,7 +415,8 @@ static int64_t pass(struct cw_job *job, struct computing *of, int64_t ms)
         waited_ms += wants && !takes;
         if (virtual_ms % 50 == 0 && next > 0)
             ack(job, 0, 0, next, true);
-        job->due.leases = job->due.leases || virtual_ms % 250 == 0; /* as cw_job_tick does */
+        if (virtual_ms % 250 == 0) /* as cw_job_tick does */
+            cw_job_leases_due(job);
         cw_lease_fill_all(&made_up);
     }
     return waited_ms;
@@ -431,7 +432,7 @@ static struct cw_job *begin_virtual(struct computing *of, int64_t item_ms, int64
         of[i] = (struct computing){.share = cw_share_get(job, worker), .item_ms = takes_ms[i]};
     }
     job->consume_rate = 16;
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up);
     return job;
 }
@@ -513,7 +514,7 @@ static void an_item_that_kills_is_named(void **state)
         struct cw_worker *w = made_up.workers && !made_up.workers->draining
                                   ? made_up.workers
                                   : made_up_worker(next_id++, 4);
-        job->due.leases = true;
+        cw_job_leases_due(job);
         cw_lease_fill_all(&made_up);
         struct cw_share *share = cw_share_find(job, w);
         struct cw_set items = {0};
@@ -541,7 +542,7 @@ static void a_failing_item_is_tried_elsewhere_then_fails_the_job(void **state)
     struct cw_worker *w[2] = {made_up_worker(1, 4), made_up_worker(2, 4)};
     char text[] = "no memory";
     for (int attempt = 0; attempt < CW_ATTEMPTS_MAX; attempt++) {
-        job->due.leases = true;
+        cw_job_leases_due(job);
         cw_lease_fill_all(&made_up);
         int holder = -1;
         for (int i = 0; i < 2; i++) {
@@ -655,7 +656,7 @@ static void chaos_ends_with_everything_received_once(void **state)
     for (; next_id < 4; next_id++)
         made_up_worker(next_id, 1 + (uint32_t)next_id % 3);
     for (int step = 0; step < 200000 && job->status == CW_JOB_RUNNING; step++) {
-        job->due.leases = true;
+        cw_job_leases_due(job);
         cw_lease_fill_all(&made_up);
         struct cw_share *share = job->shares;
         for (uint64_t skip = cw_rng_below(&rng, draw++, 4); skip > 0 && share && share->next_of_job;

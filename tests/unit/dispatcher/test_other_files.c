@@ -76,7 +76,7 @@ static void another_goes_on(void **state)
     assert_int_equal(leased(job, bad), 0);
     assert_false(cw_worker_serves(bad, job));
     assert_true(cw_worker_serves(good, job));
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up);
     assert_int_equal(leased(job, bad), 0);
     assert_string_equal(cw_other_files_text(job, &n),

@@ -47,7 +47,7 @@ static void lose(struct cw_share *share, uint32_t consumer)
 {
     cw_unreachable_add(share, consumer, "no such host", cw_clock_ms());
     cw_lease_free_consumer(share, consumer);
-    share->job->due.leases = true;
+    cw_job_leases_due(share->job);
     cw_lease_fill_all(&made_up);
 }
 
@@ -97,7 +97,7 @@ static void test_nothing_is_leased_until_it_is_found(void **state)
     assert_false(cw_unreachable_add(one, 0, "again", now));
     assert_null(cw_unreachable_find(one, 0, now + CW_UNREACHABLE_MS + 1000));
     cw_unreachable_remove(one, 0);
-    job->due.leases = true;
+    cw_job_leases_due(job);
     cw_lease_fill_all(&made_up);
     assert_int_equal(leased_for(one, 0), n);
 }

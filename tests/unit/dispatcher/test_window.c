@@ -191,7 +191,7 @@ static void acknowledge(struct sim *sim, uint32_t c)
     sim->job->consumers[c].position = (struct cw_state_position){
         t->consumed.epoch, t->consumed.item, t->consumed.row, 0, t->consumed.batches};
     cw_set_remove(&t->received, 0, number_of(sim, t->consumed.epoch, t->consumed.item));
-    sim->job->due.leases = true;
+    cw_job_leases_due(sim->job);
 }
 
 /* ---- the worker ---- */
@@ -310,7 +310,8 @@ static bool step(struct sim *sim)
 {
     bool any = false;
     for (uint32_t c = 0; c < sim->shape->consumers; c++)
-        sim->job->due.leases |= is_here(sim, c);
+        if (is_here(sim, c))
+            cw_job_leases_due(sim->job);
     cw_lease_fill_all(&made_up);
     any |= compute(sim);
     for (uint32_t c = 0; c < sim->shape->consumers; c++) {
@@ -579,7 +580,7 @@ static void items_without_rows_widen_the_window(void **state)
         done.items = intervals;
         done.wall_ns = 1000000;
         cw_lease_done(cw_share_find(job, worker), &done);
-        job->due.leases = true;
+        cw_job_leases_due(job);
         cw_lease_fill_all(&made_up);
     }
     assert_true(job->window >= 2 * worker->threads);
