@@ -99,10 +99,13 @@ static void find_above(const struct cw_autocache_snapshot *s, size_t node, bool 
     }
 }
 
-/* The published time is that in which at least one thread of a worker is inside of the pipeline.
- * Its threads are measured together, and all of them are inside while there is work. */
+/* The published time is that in which at least one thread of a worker is inside of the pipeline. The
+ * times of nodes are summed over threads, of which so many are inside meanwhile. (Of workers that do
+ * not say it: all of them, as while there is work.) */
 static double inside(const struct cw_autocache_snapshot *s)
 {
+    if (s->inside > 0)
+        return fmax(s->inside, 1);
     return s->workers > 0 ? fmax(s->threads / s->workers, 1) : fmax(s->threads, 1);
 }
 

@@ -20,6 +20,7 @@ static const struct cw_number store_numbers[] = {
 static const struct cw_number snapshot_numbers[] = {
     SNAPSHOT(workers),
     SNAPSHOT(threads),
+    SNAPSHOT(inside),
     SNAPSHOT(epochs_left),
     SNAPSHOT(elements_measured),
     SNAPSHOT(epoch_ns),

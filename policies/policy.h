@@ -71,7 +71,9 @@ struct cw_autocache_snapshot {
     const struct cw_autocache_node *nodes;
     struct cw_autocache_store store;
     double workers, threads; /* now; threads: those of all workers together */
-    double epochs_left;      /* expected number of epochs, including this one */
+    /* Threads of a worker that work on the job on average, while at least one does; 0: unknown. */
+    double inside;
+    double epochs_left; /* expected number of epochs, including this one */
     /* Number of outputs (as per_output counts them) that were measured so far, over all epochs. */
     double elements_measured;
     double epoch_ns;     /* measured length of the last whole epoch; 0: none yet */

@@ -235,6 +235,7 @@ void cw_autocache_view_init(struct cw_autocache_job *decider, struct cw_autocach
         s->workers++;
         s->threads += worker->threads;
     }
+    s->inside = cw_thread_use_inside(&job->threads);
     fill_store(decider, s);
     s->epochs_left = cw_job_epochs_left(job);
     s->elements_measured = decider->job->measured->all_outputs;

@@ -4,6 +4,11 @@
 #include <math.h>
 #include "base/mem.h"
 
+struct seen {
+    struct cw_thread_use use;
+    uint64_t busy_ns, active_ns;
+};
+
 void cw_thread_use_sums_fini(struct cw_thread_use_sums *sums)
 {
     cw_map_fini_free(&sums->workers);
@@ -24,18 +29,25 @@ static double growth(double now, double before)
     return now >= before ? now - before : now;
 }
 
+static struct seen *seen_of(struct cw_job *job, const struct cw_worker *worker,
+                            const Cachew__V1__ThreadUse *use)
+{
+    struct seen *seen = cw_map_get(&job->threads.workers, worker->id);
+    if (seen)
+        return seen;
+    seen = CW_NEW(struct seen);
+    /* An earlier dispatcher has seen these totals. */
+    if (worker->counted_before)
+        *seen = (struct seen){totals_of(use), use->busy, use->active};
+    (void)cw_map_set(&job->threads.workers, worker->id, seen);
+    return seen;
+}
+
 static void take(struct cw_job *job, const struct cw_worker *worker,
                  const Cachew__V1__ThreadUse *use)
 {
-    struct cw_thread_use now = totals_of(use),
-                         *last = cw_map_get(&job->threads.workers, worker->id), grown;
-    if (!last) {
-        last = CW_NEW(struct cw_thread_use);
-        /* An earlier dispatcher has seen these totals. */
-        if (worker->counted_before)
-            *last = now;
-        (void)cw_map_set(&job->threads.workers, worker->id, last);
-    }
+    struct seen *seen = seen_of(job, worker, use);
+    struct cw_thread_use now = totals_of(use), *last = &seen->use, grown;
 #define GROW(field, words) grown.field = growth(now.field, last->field);
     CW_THREAD_USES(GROW)
 #undef GROW
@@ -46,7 +58,14 @@ static void take(struct cw_job *job, const struct cw_worker *worker,
 #define ADD(field, words) job->threads.total.field += grown.field;
     CW_THREAD_USES(ADD)
 #undef ADD
+    job->threads.busy_ns += cw_counter_delta(&seen->busy_ns, use->busy);
+    job->threads.active_ns += cw_counter_delta(&seen->active_ns, use->active);
     *last = now;
+}
+
+double cw_thread_use_inside(const struct cw_thread_use_sums *sums)
+{
+    return sums->active_ns > 0 ? fmax(sums->busy_ns / sums->active_ns, 1) : 0;
 }
 
 void cw_thread_use_take(struct cw_worker *worker, const Cachew__V1__Progress *progress)

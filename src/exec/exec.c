@@ -80,6 +80,7 @@ static bool find_run(struct cw_exec *exec, struct run *run)
     if (!task)
         return false;
     task->running++;
+    cw_active_time_enter(&cw_plan_exec_of_all(task->plan)->active, cw_clock_ns());
     if (cw_stop_is_set(&task->stop)) {
         *run = (struct run){.task = task, .what = RUN_CANCEL};
         shut(exec, task);
@@ -112,6 +113,12 @@ static void unlink_task(struct cw_exec *exec, struct cw_exec_task *task)
         task->next_all->prev_all = task->prev_all;
 }
 
+/* The thread works on the task's plan no more. Called with the lock held. */
+static void leave_plan(const struct cw_exec_task *task)
+{
+    cw_active_time_leave(&cw_plan_exec_of_all(task->plan)->active, cw_clock_ns());
+}
+
 static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_batch *batch,
                      const struct cw_err *err)
 {
@@ -119,6 +126,7 @@ static void end_task(struct cw_exec *exec, struct cw_exec_task *task, struct cw_
     item->wall_ns = task->begin_ns ? cw_clock_ns() - task->begin_ns : 0;
     cw_mutex_lock(&exec->mutex);
     unlink_task(exec, task);
+    leave_plan(task);
     item->task = NULL;
     cw_mutex_unlock(&exec->mutex);
     cw_exec_task_leave_plans(task);
@@ -193,6 +201,8 @@ static void leave(struct cw_exec *exec, struct cw_exec_task *task, struct cw_are
     task->item->busy_ns += at_least(exec, busy_ns, used);
     note_spent(task->plan, used, busy_ns);
     cw_throttle_spend(&exec->throttle, used);
+    if (!last)
+        leave_plan(task);
     cw_mutex_unlock(&exec->mutex);
     if (!last)
         return;

@@ -69,6 +69,8 @@ struct cw_exec_thread_time {
 struct cw_exec_plan_time {
     uint64_t busy_ns; /* all of it, waiting included, but without pauses for the CPU limit */
     uint64_t cpu_ns;  /* of it, on a CPU */
+    /* Not summed over threads: in which at least one of them worked on the plan. */
+    uint64_t active_ns;
     /* Of it, waiting: for the source (estimated, as it is not measured at every element), inside
      * other operators (estimated), and for the store of a cache. */
     uint64_t source_ns, inside_ns, store_ns;

@@ -177,6 +177,7 @@ void cw_exec_plan_time(const struct cw_plan *plan, struct cw_exec_plan_time *ret
         return;
     ret_time->busy_ns = load(&share->busy_ns);
     ret_time->cpu_ns = load(&share->cpu_ns);
+    ret_time->active_ns = load(&share->active.ns);
     ret_time->store_ns = load(&share->store_ns);
     cw_autofree struct cw_exec_count *counts = CW_NEW_ARRAY(struct cw_exec_count, plan->n);
     cw_exec_counts(plan, counts);

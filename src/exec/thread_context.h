@@ -6,6 +6,7 @@
 #ifndef CW_EXEC_THREAD_CONTEXT_H
 #define CW_EXEC_THREAD_CONTEXT_H
 
+#include "exec/active_time.h"
 #include "base/thread.h"
 #include "exec/exec.h"
 #include "exec/fair_queue.h"
@@ -191,6 +192,7 @@ struct cw_plan_exec {
     _Atomic uint64_t row_ns; /* usual time of a row in ns; 0: not known yet */
     /* sums over the pool's threads, as in struct cw_exec_plan_time */
     _Atomic uint64_t busy_ns, cpu_ns, store_ns;
+    struct cw_active_time active;
     struct cw_fair_flow flow; /* guarded by the pool's lock */
     struct cw_plan *plan;     /* without a reference: the plan owns this */
     /* Of the written plan, guarded by its mutex: the states of the other plans that exist, and what

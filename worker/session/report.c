@@ -150,6 +150,8 @@ static void add_threads(Cachew__V1__Progress *progress, const struct cw_wjob *jo
 #define SET(field, words) use->field = ns(total->field);
     CW_THREAD_USES(SET)
 #undef SET
+    use->busy = job->threads.plan.busy_ns;
+    use->active = job->threads.plan.active_ns;
     progress->threads[progress->n_threads++] = use;
 }
 

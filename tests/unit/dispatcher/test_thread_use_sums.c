@@ -72,6 +72,38 @@ static void shares(void **state)
     assert_true(share.computing == 0 && share.source == 0);
 }
 
+static void report_time(struct cw_worker *worker, uint64_t busy, uint64_t active)
+{
+    static char job[] = "j1";
+    Cachew__V1__ThreadUse use = CACHEW__V1__THREAD_USE__INIT, *list[] = {&use};
+    Cachew__V1__Progress progress = CACHEW__V1__PROGRESS__INIT;
+    use.job_id = job;
+    use.busy = busy;
+    use.active = active;
+    progress.threads = list;
+    progress.n_threads = 1;
+    cw_thread_use_take(worker, &progress);
+}
+
+/* Of all workers together; one of an earlier version says nothing, and one that begins again counts. */
+static void threads_inside(void **state)
+{
+    (void)state;
+    struct cw_job *job = begin_job();
+    struct cw_worker *one = made_up_worker(1, 4), *two = made_up_worker(2, 4),
+                     *older = made_up_worker(3, 4);
+    report_time(older, 0, 0);
+    assert_true(cw_thread_use_inside(&job->threads) == 0);
+    report_time(one, 300, 100);
+    assert_true(cw_thread_use_inside(&job->threads) == 3);
+    report_time(two, 100, 100);
+    assert_true(cw_thread_use_inside(&job->threads) == 2);
+    report_time(two, 50, 50); /* it began again */
+    assert_true(cw_thread_use_inside(&job->threads) == 1.8);
+    report_time(one, 300, 1000);
+    assert_true(cw_thread_use_inside(&job->threads) == 1); /* no less than one */
+}
+
 /* A demand window, which policies are shown, has the shares of its own time. */
 static void in_a_window(void **state)
 {
@@ -138,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(totals_grow, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(leases_that_nobody_needs, made_up_begin, made_up_end),
+        cmocka_unit_test_setup_teardown(threads_inside, made_up_begin, made_up_end),
         cmocka_unit_test(shares),
         cmocka_unit_test_setup_teardown(in_a_window, made_up_begin, made_up_end),
         cmocka_unit_test_setup_teardown(cpu_in_a_window, made_up_begin, made_up_end),

@@ -42,6 +42,8 @@ static void an_operator_waits(void **state)
         assert_true(time.inside_ns >= 200 * 1000000ull / 2);
         assert_true(time.busy_ns >= 200 * 1000000ull && time.busy_ns > time.cpu_ns);
         assert_int_equal(time.store_ns, 0);
+        /* Two threads are busy for no more than twice the time in which one of them is. */
+        assert_true(time.active_ns > 0 && 2 * time.active_ns >= time.busy_ns);
         cw_plan_unref(plan);
     }
     assert_true(time.inside_ns > time.source_ns);
