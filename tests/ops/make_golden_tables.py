@@ -15,6 +15,10 @@ NAMES = {"uint8": "u8", "int8": "i8", "uint16": "u16", "int16": "i16", "uint32":
 rng = np.random.default_rng(21)
 
 
+class Strings(list):
+    """A list of strings."""
+
+
 def number(v):
     if isinstance(v, float) and (v != v or v in (float("inf"), -float("inf"))):
         return "nan" if v != v else ("inf" if v > 0 else "-inf")
@@ -24,6 +28,8 @@ def number(v):
 def tensor(a):
     if isinstance(a, str):
         return {"dtype": "str", "text": a}
+    if isinstance(a, Strings):
+        return {"dtype": "str", "shape": [len(a)], "strings": a}
     a = np.asarray(a)
     return {"dtype": NAMES[a.dtype.name], "shape": list(a.shape),
             "data": [number(v) for v in a.ravel().tolist()]}
@@ -34,6 +40,9 @@ def spec(fields):
     for name, a in fields.items():
         if isinstance(a, str):
             texts.append(f"{name}: str")
+            continue
+        if isinstance(a, Strings):
+            texts.append(f"{name}: str[{len(a)}]")
             continue
         a = np.asarray(a)
         dims = "[" + ",".join(map(str, a.shape)) + "]" if a.ndim else ""
@@ -234,6 +243,14 @@ def hash_cases():
                     [{"w": np.int64(hash_of(w) % 10007)} for w in words]))
     out.append(case("words seed", {"buckets": 2**31, "seed": 5, "dtype": "i64"}, [{"w": w} for w in words],
                     [{"w": np.int64(hash_of(w, 5) % 2**31)} for w in words]))
+    lists = [words[:3], [], words[3:], ["Paris", "Paris"]]
+    out.append(case("lists of words", {"buckets": 10007}, [{"w": Strings(w)} for w in lists],
+                    [{"w": np.array([hash_of(v) % 10007 for v in w], np.int64)} for w in lists], fields=["w"]))
+    out[-1]["input_spec"], out[-1]["expect"]["spec"] = {"w": {"dtype": "str", "shape": [-1]}}, "w: i64[?]"
+    out.append(case("a bucket for each place of a list", {"buckets": [7, 1, 1000], "seed": 3, "dtype": "i32"}, [{"w": Strings(words[:3])}],
+                    [{"w": np.array([hash_of(v, 3) % n for v, n in zip(words, [7, 1, 1000])], np.int32)}], fields=["w"]))
+    out.append(case("lists that are not named stay", {"buckets": 7}, [{"w": "Paris", "l": Strings(["a"])}],
+                    [{"w": np.int64(hash_of("Paris") % 7), "l": Strings(["a"])}]))
     out += [refuses("floats", {"buckets": 5}, [{"x": np.zeros(2, np.float32)}], "cast it first", fields=["x"]),
             refuses("no buckets", {"buckets": 0}, [{"x": a}], "buckets"),
             refuses("other columns", {"buckets": [2, 3]}, [{"x": a}], "the last dimension is 3")]

@@ -2,6 +2,7 @@
 /* Element operator `hash_bucket`: puts ids and words into a fixed number of buckets. */
 #include "base/hash.h"
 #include "base/mem.h"
+#include "data/strings.h"
 #include "ops/element/columns_op.h"
 #include "ops/kernels/bucket_hash.h"
 #include "ops/kernels/num.h"
@@ -53,9 +54,11 @@ static bool is_hashable(enum cw_dtype dtype)
     return !cw_dtype_is_float(dtype);
 }
 
+/* Lists of strings have to be named. */
 static bool accepts(const struct cw_field *field)
 {
-    return is_hashable(field->dtype) && field->dtype != CW_DTYPE_BOOL;
+    const bool is_list = field->dtype == CW_DTYPE_STR && field->rank > 0;
+    return is_hashable(field->dtype) && field->dtype != CW_DTYPE_BOOL && !is_list;
 }
 
 static int check_last(const struct hash_bucket_opts *o, int rank, const int64_t *dims,
@@ -133,6 +136,20 @@ static void run_narrow(const struct hash_bucket_opts *o, const struct hash_bucke
     }
 }
 
+/* A string, or each of a list. */
+static void run_strings(const struct hash_bucket_opts *o, const struct hash_bucket_state *s,
+                        const struct cw_view *in, const struct cw_view *out)
+{
+    const int64_t count = cw_strings_count(in);
+    for (int64_t i = 0; i < count; i++) {
+        size_t n = in->bytes;
+        const char *p = in->rank > 0 ? cw_strings_get(in->data, count, i, &n) : in->data;
+        const uint64_t hash = cw_hash_u64_seeded(p, n, (uint64_t)o->seed);
+        cw_num_put_i64(out->dtype, out->data, (size_t)i,
+                       (int64_t)cw_divisor_rest(hash, s->buckets[(size_t)i % s->n]));
+    }
+}
+
 static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *state, void *scratch,
                        const struct cw_view *in, struct cw_view *out, struct cw_err *err)
 {
@@ -146,8 +163,7 @@ static int apply_field(const struct cw_op_ctx *ctx, const void *opts, void *stat
     if (rc < 0)
         return rc;
     if (in->dtype == CW_DTYPE_STR) {
-        const uint64_t hash = cw_hash_u64_seeded(in->data, in->bytes, (uint64_t)o->seed);
-        cw_num_put_i64(out->dtype, out->data, 0, (int64_t)cw_divisor_rest(hash, s->buckets[0]));
+        run_strings(o, s, in, out);
         return 0;
     }
     const size_t n = in->bytes / cw_dtype_bytes(in->dtype);
@@ -181,13 +197,16 @@ const struct cw_op cw_op_hash_bucket = {
            "buckets is for all\n"
            "values, several are one for each column, which is a place in the last dimension. Works "
            "on all strings and\n"
-           "integers unless `fields` says which; a str has to come before the batch.",
+           "integers unless `fields` says which; lists of strings (and a batch of them) become as "
+           "many numbers if they are named\n"
+           "there.",
     .kind = CW_OP_ELEMENT,
     .traits = CW_OP_POINTWISE | CW_OP_CAST | CW_OP_FIELDWISE,
     .inputs_min = 1,
     .inputs_max = 1,
     .options = options,
     .options_bytes = sizeof(struct hash_bucket_opts),
+    .takes_lists = true,
     .accepts = accepts,
     .infer_field = infer_field,
     .open = open_state,
