@@ -5,13 +5,13 @@
 . "$(dirname "$0")/lib.sh"
 examples=$(dirname "$0")/../../docs/examples
 
-# lay_out KIND: the photographs in data/, as the example has them; every second one is wanted by the filter of captions, and one lacks its
-# text.
+# lay_out KIND: the photographs in data/, as the example has them; every second one is wanted by the filter of captions (of
+# captions_json every second with a width in its JSON), and one lacks its text.
 lay_out() {
     photos
     mkdir "$work/data"
     /usr/bin/python3 - "$1" "$work" <<'PYTHON' || fail "the data cannot be made"
-import io, pathlib, sys, tarfile
+import io, json, pathlib, sys, tarfile
 kind, work = sys.argv[1], pathlib.Path(sys.argv[2])
 photos = sorted(work.glob("photos/**/*.jpg"))
 assert len(photos) == 40
@@ -20,10 +20,13 @@ for i, photo in enumerate(photos):
         place = work / "data" / "train" / ("cat", "dog", "ox")[i % 3]
         place.mkdir(parents=True, exist_ok=True)
         (place / ("%d.%s" % (i, ("jpg", "jpeg")[i % 2]))).write_bytes(photo.read_bytes())
-for shard in range(4 if kind == "captions" else 0):
+for shard in range(4 if kind.startswith("captions") else 0):
     with tarfile.open(work / "data" / ("captions-%04d.tar" % shard), "w") as tar:
         for i in range(shard, 40, 4):
             members = {"jpg": photos[i].read_bytes(), "txt": b"photograph %d" % i, "score.txt": b"%g\n" % (i // 4 % 2 * 0.75)}
+            if kind == "captions_json":
+                about = {"similarity": i // 4 % 2 * 0.35, "size": {"width": 400, "height": 300} if i % 5 else {}, "nsfw": None}
+                members["json"] = json.dumps(about).encode()
             if i == 39:
                 del members["txt"]
             for ext, data in members.items():
@@ -52,6 +55,10 @@ compare() {
 case_captions() {
     lay_out captions
     compare 19
+}
+case_captions_json() {
+    lay_out captions_json
+    compare 15
 }
 case_class_folders() {
     lay_out class_folders

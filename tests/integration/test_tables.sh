@@ -137,6 +137,34 @@ PYTHON
     CACHEW_CPU=plain DISPATCHER='' run plain "$work/train.json" --epochs 2 --seed 7
     same "plain" "$expected" "$(hashes plain)"
 }
+# The example with forty columns: one tensor of what NumPy makes of the text, and lists of ids of unlike length.
+case_wide() {
+    mkdir -p "$work/data/clicks"
+    /usr/bin/python3 - "$work/data/clicks" <<'PYTHON'
+import csv, sys
+import numpy as np
+r = np.random.default_rng(5)
+names = ["n%02d" % i for i in range(1, 39)]
+for part in range(3):
+    with open(f"{sys.argv[1]}/part-{part}.csv", "w", newline="") as f:
+        out = csv.writer(f)
+        order = r.permutation(40)
+        columns = ["clicked"] + names + ["words"]
+        out.writerow([columns[i] for i in order])
+        for k in range(100):
+            row = [k % 2] + ["%.3f" % v for v in r.normal(0, 50, 38)] + [" ".join("w%d" % v for v in r.integers(0, 50, k % 6))]
+            if k % 9 == 4:
+                row[7] = row[21] = ""
+            out.writerow([row[i] for i in order])
+PYTHON
+    sed "s|/data/|$work/data/|" "$examples/wide.json" >"$work/wide.json"
+    "$cachew" check "$work/wide.json" >"$work/check.out" || fail "check"
+    grep -q 'clicked: i32\[?\], dense: f32\[?,38\], ids: i64\[?,ragged\]' "$work/check.out" || fail "other fields: $(cat "$work/check.out")"
+    DISPATCHER='' run one "$work/wide.json" --epochs 2 --seed 7
+    same "elements" "300 300" "$(field elements "$work/one.out" | paste -sd' ')"
+    DISPATCHER='' run two "$work/wide.json" --epochs 2 --seed 7 --workers 2 --threads 2
+    same "2 workers" "$(hashes one)" "$(hashes two)"
+}
 # Columns of which a select says that nobody reads them are not read: the pipeline is that with `columns`, and more columns than an element can have
 # fields, or nulls in them, do no harm.
 case_columns() {

@@ -6,10 +6,12 @@
 examples=$(dirname "${BASH_SOURCE[0]}")/../../docs/examples/text
 
 write_data() {
-    mkdir -p "$work"/data/{reviews,trips,tokens,prose,models}
+    local kind
+    mkdir -p "$work"/data/{reviews,trips,tokens,prose,models,web,books,articles}
+    for kind in snappy_v2 zstd_v1 duckdb_zstd; do cp "$(dirname "${BASH_SOURCE[0]}")"/../ops/data/parquet_"$kind".parquet "$work/data/articles"; done
     cp "$(dirname "${BASH_SOURCE[0]}")"/../ops/data/tokens/{vocab.json,merges.txt} "$work/data/models"
     /usr/bin/python3 - "$work/data" <<'PYTHON'
-import csv, gzip, json, random, struct, sys
+import csv, gzip, json, random, struct, subprocess, sys
 data, r = sys.argv[1], random.Random(3)
 for part in range(3):
     with gzip.open(f"{data}/reviews/part-{part}.jsonl.gz", "wt") as f:
@@ -38,19 +40,50 @@ for part in range(2):
     with open(f"{data}/prose/{part}.txt", "w") as f:
         for _ in range(100):
             print(" ".join(r.choice(words) for _ in range(r.randrange(40))), file=f)
+for corpus, parts in ("web", 3), ("books", 2):
+    for part in range(parts):
+        lines = [json.dumps({"url": "u%d" % i, "text": " ".join(r.choice(words) for _ in range(r.randrange(90)))}) for i in range(60)]
+        if corpus == "web":
+            lines[7] = json.dumps({"url": "without a text"})
+        middle = 30 + part # two frames in each file
+        packed = (subprocess.run(["zstd", "-qc"], input="".join(line + "\n" for line in some).encode(), capture_output=True, check=True).stdout
+                  for some in (lines[:middle], lines[middle:]))
+        with open(f"{data}/{corpus}/part-{part}.jsonl.zst", "wb") as f:
+            f.write(b"".join(packed))
 PYTHON
 }
 
-# check NAME ELEMENTS: of an epoch
+# check NAME ELEMENTS [ELEMENTS]: of both epochs
 check() {
     local expected
     write_data
     sed "s|/data/|$work/data/|" "$examples/$1.json" >"$work/$1.json"
     DISPATCHER='' run one "$work/$1.json" --epochs 2 --seed 7
-    same "elements" "$2 $2" "$(field elements "$work/one.out" | paste -sd' ')"
+    same "elements" "$2 ${3-$2}" "$(field elements "$work/one.out" | paste -sd' ')"
     expected=$(hashes one)
     DISPATCHER='' run two "$work/$1.json" --epochs 2 --seed 7 --workers 2 --threads 2
     same "2 workers" "$expected" "$(hashes two)"
+}
+# killed NAME: the same when one of two workers dies in the middle.
+killed() {
+    DISPATCHER='' run reference "$work/$1.json" --epochs 15 --seed 3 --batches "$work/reference.batches"
+    begin_dispatcher
+    begin_worker w1
+    begin_worker w2
+    tight_pipe job
+    begin_held job "$work/$1.json" --epochs 15 --seed 3 --window 40
+    read_batches job 20
+    end w1 KILL
+    release job
+    same_batches
+}
+case_pretraining() {
+    check pretraining 281 283
+    killed pretraining
+}
+case_parquet() {
+    check parquet 900
+    killed parquet
 }
 case_jsonl() { check jsonl 270; }
 case_csv() { check csv 285; }
