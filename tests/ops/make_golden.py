@@ -366,6 +366,9 @@ def tfrecord_cases():
     data_file("packed_b.tfrecord.gz", gzip.compress(b"", mtime=0))
     data_file("bad_cut.tfrecord.gz", gzip.compress(whole, mtime=0)[:-9])
     data_file("bad_data.tfrecord.gz", gzip.compress(whole[:13] + b"X" + whole[14:], mtime=0))
+    data_file("packed.tfrecord.zst", zst(whole[:20]) + zst(whole[20:]))
+    data_file("bad_cut.tfrecord.zst", zst(whole)[:-3])
+    data_file("bad_data.tfrecord.zst", zst(whole[:13] + b"X" + whole[14:]))
     huge = struct.pack("<Q", 2**64 - 1)
     data_file("bad_huge.tfrecord", huge + masked(huge) + b"abcd")
 
@@ -381,13 +384,18 @@ def tfrecord_cases():
               "expect": {"count": 3, "at": [2, 0], "elements": elements([one[2], one[0]]), "describe": "packed_a.tfrecord.gz record 2"}},
              {"name": "gzip, too large", "options": {"pattern": "${DATA}/packed_a.tfrecord.gz", "inflated_max": 300},
               "expect": {"error": "packed_a.tfrecord.gz: 353 inflated bytes, from 0 on, can only be inflated together; option inflated_max allows 300"}},
+             {"name": "zstd of two frames", "options": {"pattern": "${DATA}/packed.tfrecord.zst"},
+              "expect": {"count": 3, "at": [2, 0, 1], "elements": elements([one[2], one[0], one[1]]), "describe": "packed.tfrecord.zst record 2"}},
+             {"name": "zstd, too large", "options": {"pattern": "${DATA}/packed.tfrecord.zst", "inflated_max": 300},
+              "expect": {"error": "packed.tfrecord.zst: "}},
              {"name": "empty file", "options": {"pattern": "${DATA}/records_empty.tfrecord", "field": "r"},
               "expect": {"spec": "r: str", "count": 0}}]
     for name, error in (("bad_data.tfrecord", "bad_data.tfrecord: record 0 at byte 0: checksum does not match"),
                         ("bad_length.tfrecord", "record 1 at byte 21: the checksum of the length does not match"),
                         ("bad_cut.tfrecord", "record 2 at byte 37: truncated, the file ends at byte %d" % (len(whole) - 1)),
                         ("bad_cut_header.tfrecord", "record 1 at byte 21: truncated"), ("bad_gzip.tfrecord", "this is a gzip file: its name should end in .gz"),
-                        ("bad_cut.tfrecord.gz", "bad_cut.tfrecord.gz: truncated"),
+                        ("bad_cut.tfrecord.gz", "bad_cut.tfrecord.gz: truncated"), ("bad_cut.tfrecord.zst", "bad_cut.tfrecord.zst: truncated"),
+                        ("bad_data.tfrecord.zst", "bad_data.tfrecord.zst: record 0 at byte 0: checksum does not match"),
                         ("bad_data.tfrecord.gz", "bad_data.tfrecord.gz: record 0 at byte 0: checksum does not match"),
                         ("bad_huge.tfrecord", "truncated"), ("no_such.tfrecord", "no_such.tfrecord"),
                         ("no_such*.tfrecord", "no files match")):

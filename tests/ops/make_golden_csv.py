@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the cases of csv and parse_csv, with what Python's csv and NumPy say of the same text, and their data files.
 
-Run by hand from anywhere; needs python3-numpy. The results are in the tree."""
+Run by hand from anywhere; needs python3-numpy and the command zstd. The results are in the tree."""
 import csv
 import gzip
 import io
 import json
 import os
 import random
+import subprocess
 
 import numpy as np
 
@@ -20,6 +21,10 @@ TYPES = {"i64": "i8", "i16": "i2", "f32": "f4", "f64": "f8", "bool": "?"}
 def write(name, data):
     with open(os.path.join(DATA, name), "wb") as f:
         f.write(data)
+
+
+def zst(data):
+    return subprocess.run(["zstd", "-q", "-c", "-3"], input=data, capture_output=True, check=True).stdout
 
 
 def tensor(text, kind):
@@ -62,6 +67,9 @@ out = io.BytesIO()
 with gzip.GzipFile(fileobj=out, mode="wb", mtime=0, filename="") as f:
     f.write(make(records, [0, 1, 2, 3, 4, 5]))
 write("csv_all.csv.gz", out.getvalue())
+whole = make(records, [0, 1, 2, 3, 4, 5])
+write("csv_all.csv.zst", zst(whole[:1000]) + zst(whole[1000:])) # two frames, with a record across them
+write("bad_csv_cut.csv.zst", zst(whole)[:-3])
 # Python reads back what it wrote
 back = list(csv.reader(io.StringIO(a.decode(), newline="")))[1:]
 assert back == records[:20]
@@ -106,6 +114,10 @@ cases = [
      "expect": {"spec": spec, "count": 30, "elements": want, "describe": "csv_a.csv record 0"}},
     {"name": "tabs", "options": {"pattern": "${DATA}/csv_all.tsv", "schema": rows, "separator": "\t"}, "expect": {"count": 30, "elements": want}},
     {"name": "gzip", "options": {"pattern": "${DATA}/csv_all.csv.gz", "schema": rows}, "expect": {"count": 30, "elements": want}},
+    {"name": "zstd of two frames", "options": {"pattern": "${DATA}/csv_all.csv.zst", "schema": rows}, "expect": {"count": 30, "elements": want, "describe": "csv_all.csv.zst record 0"}},
+    {"name": "zstd, more than may be inflated at a time", "options": {"pattern": "${DATA}/csv_all.csv.{zst,gz}", "schema": ["id: i64"], "inflated_max": 4500},
+     "expect": {"count": 60, "at": [59, 0, 29, 30], "elements": [{"id": want[i]["id"]} for i in (29, 0, 29, 0)]}},
+    {"name": "zstd, cut", "options": {"pattern": "${DATA}/bad_csv_cut.csv.zst", "schema": rows}, "expect": {"error": "bad_csv_cut.csv.zst: truncated"}},
     {"name": "some columns, any position", "options": {"pattern": "${DATA}/csv_[ab].csv", "schema": ["id: i64"]},
      "expect": {"spec": "id: i64", "at": [29, 3, 20], "elements": [{"id": want[i]["id"]} for i in (29, 3, 20)]}},
     {"name": "values instead", "options": {**H, "missing": {"a": -1, "b": 0.25}, "empty": ["NA"]},

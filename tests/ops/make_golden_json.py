@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import subprocess
 
 import numpy as np
 
@@ -75,6 +76,8 @@ out = io.BytesIO()
 with gzip.GzipFile(fileobj=out, mode="wb", mtime=0, filename="") as f:
     f.write("\n".join(lines).encode())
 write("json_all.jsonl.gz", out.getvalue())
+packed = [subprocess.run(["zstd", "-q", "-c", "-3"], input="\n".join(some).encode(), capture_output=True, check=True).stdout for some in (lines[:9] + [""], lines[9:])]
+write("json_all.jsonl.zst", b"".join(packed))
 want = elements(lines, SCHEMA)
 spec = "text: str, id: i64, score: f64, small: f32, flag: bool, vector: f32[?], box: i32[2,2], byte: u8"
 HOLES = b"""{"a": 1, "b": "x"}
@@ -118,6 +121,7 @@ cases = [
     {"name": "a key that no record has, before all is scanned", "options": {"pattern": "${DATA}/bad_json_far.jsonl.gz", "schema": ["b: i64"]},
      "expect": {"error": "bad_json_far.jsonl.gz: key \"b\": is missing in each of the first 1000 records (see option missing); it has a"}},
     {"name": "gzip", "options": {"pattern": "${DATA}/json_all.jsonl.gz", "schema": rows(SCHEMA)}, "expect": {"count": 30, "elements": want}},
+    {"name": "zstd of two frames", "options": {"pattern": "${DATA}/json_all.jsonl.zst", "schema": rows(SCHEMA)}, "expect": {"count": 30, "elements": want}},
     {"name": "some fields, any position", "options": {"pattern": "${DATA}/json_[ab].jsonl", "schema": ["id: i64"]},
      "expect": {"spec": "id: i64", "at": [29, 3, 20], "elements": [{"id": want[i]["id"]} for i in (29, 3, 20)]}},
     {"name": "the text of values", "options": {"pattern": "${DATA}/json_holes.jsonl", "schema": ["a: json", "b: json"], "missing": {"a": "skip", "b": [0]}},

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the cases of webdataset, and tar files as GNU tar and Python's tarfile write them.
 
-Run by hand from anywhere; needs python3-numpy and GNU tar. The results are in the tree."""
+Run by hand from anywhere; needs python3-numpy, GNU tar and the command zstd. The results are in the tree."""
 import gzip
 import io
 import json
@@ -61,6 +61,10 @@ def gnu_tar(folder_members, *options):
                               check=True, stdout=subprocess.PIPE).stdout
 
 
+def zst(data):
+    return subprocess.run(["zstd", "-q", "-c", "-3"], input=data, capture_output=True, check=True).stdout
+
+
 def text(value):
     value = value if isinstance(value, bytes) else value.encode()
     return {"dtype": "str", "hex": value.hex()}
@@ -114,6 +118,17 @@ def cases():
     data_file("wds_bad_cut.tar.gz", packed[:-20])
     yield {"name": "gzip, cut", "options": {"pattern": "${DATA}/wds_bad_cut.tar.gz", "columns": ["cls"]},
            "expect": {"error": "wds_bad_cut.tar.gz: truncated"}}
+
+    whole = short(tar_bytes(plain()))
+    data_file("wds_frames.tar.zst", zst(whole[:30000]) + zst(whole[30000:])) # two frames, with a member across them
+    yield {"name": "zstd of two frames", "options": {"pattern": "${DATA}/wds_frames.tar.zst", "columns": ["jpg", "cls"], "key": "key"},
+           "expect": {"spec": "jpg: str, cls: i64, key: str", "count": 40, "at": [39, 5, 14],
+                      "elements": [dict(element(i), key=text("%03d" % i)) for i in (39, 5, 14)], "describe": "wds_frames.tar.zst sample 39"}}
+    yield {"name": "zstd, too large", "options": {"pattern": "${DATA}/wds_frames.tar.zst", "columns": ["cls"], "inflated_max": 1000},
+           "expect": {"error": "wds_frames.tar.zst: 82944 inflated bytes, from 0 on, can only be inflated together; option inflated_max allows 1000"}}
+    data_file("wds_bad_cut.tar.zst", zst(whole)[:-3])
+    yield {"name": "zstd, cut", "options": {"pattern": "${DATA}/wds_bad_cut.tar.zst", "columns": ["cls"]},
+           "expect": {"error": "wds_bad_cut.tar.zst: truncated"}}
 
     mixed = plain()
     np.random.RandomState(4).shuffle(mixed)
