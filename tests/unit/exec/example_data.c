@@ -78,10 +78,66 @@ static void write_sound(const char *name)
     write_to(name, head, sizeof(head), samples, sizeof(samples));
 }
 
+/* Files that other tests read, below more/ by their names. */
+static void link_more(void)
+{
+    static const char *const files[] = {"arrow_plain.arrow",
+                                        "arrow_lz4.arrow",
+                                        "json_a.jsonl",
+                                        "json_b.jsonl",
+                                        "megatron_many.bin",
+                                        "megatron_many.idx",
+                                        "npy_rows_a.npy",
+                                        "npy_rows_b.npy",
+                                        "packed.tfrecord.zst",
+                                        "parquet_snappy_v2.parquet",
+                                        "parquet_zstd_v1.parquet",
+                                        "records_a.tfrecord",
+                                        "records_b.tfrecord",
+                                        "wds_plain.tar"};
+    for (size_t i = 0; i < CW_ARRAY_LEN(files); i++) {
+        cw_autofree char *name = cw_mem_printf("more/%s", files[i]);
+        link_to(files[i], name);
+    }
+    link_to("json_all.jsonl.zst", "web/0.jsonl.zst");
+    link_to("json_all.jsonl.zst", "books/0.jsonl.zst");
+    link_to("parquet_snappy_v2.parquet", "articles/0.parquet");
+    link_to("parquet_zstd_v1.parquet", "articles/1.parquet");
+    link_to("image_420.jpg", "train/cat/0.jpg");
+    link_to("image_444.jpg", "train/dog/1.jpeg");
+}
+
+/* A table of forty columns, and one of tokens. */
+static void write_numbers(void)
+{
+    static uint16_t tokens[2000];
+    struct cw_str text = {0};
+    for (size_t i = 0; i < CW_ARRAY_LEN(tokens); i++)
+        tokens[i] = (uint16_t)(i * i * 7919 % 50021);
+    write_to("tokens/0.bin", tokens, sizeof(tokens), NULL, 0);
+    cw_str_add(&text, "clicked,words");
+    for (int c = 1; c <= 38; c++)
+        cw_str_addf(&text, ",n%02d", c);
+    for (int row = 0; row < 70; row++) {
+        cw_str_addf(&text, "\n%d,%s", row % 2, row % 3 ? "a" : "");
+        for (int word = 0; word < row % 4; word++)
+            cw_str_addf(&text, " w%d", row * word % 11);
+        for (int c = 1; c <= 38; c++)
+            cw_str_addf(&text, c == 7 && row % 9 == 4 ? "," : ",%d.%d", row * c % 101 - 50, c % 8);
+    }
+    write_to("clicks/0.csv", text.s, text.len, NULL, 0);
+    cw_str_fini(&text);
+}
+
 void example_data_make(bool lossy)
 {
-    static const char *const folders[] = {"photos", "objects", "clips", "speech",
-                                          "prose",  "models",  "rides"};
+    static const char *const folders[] = {"photos",   "objects", "clips", "speech",    "prose",
+                                          "models",   "rides",   "web",   "books",     "trips",
+                                          "tokens",   "clicks",  "train", "train/cat", "train/dog",
+                                          "articles", "more"};
+    static const char trips[] =
+        "zone,paid?,unused,fare,passengers,Distance (km)\nnorth,true,,7.25,,1.5\n"
+        "\"a\nb\",0,x,3,4,\nsouth,false,,12.5,2,0.25\n";
     static const char lines[] = "the keeper of lantern light\n\nsea wind don't 1845\n";
     static const char rides[] =
         "fare,distance,passengers,zone\n12.5,3.25,1,north\n4,,2,south\n0,1e3,,\"a, b\"\n";
@@ -112,7 +168,10 @@ void example_data_make(bool lossy)
     write_to("prose/lines.txt", lines, sizeof(lines) - 1, NULL, 0);
     write_to("rides/0.csv", rides, sizeof(rides) - 1, NULL, 0);
     write_to("objects.json", objects, sizeof(objects) - 1, NULL, 0);
+    write_to("trips/0.csv", trips, sizeof(trips) - 1, NULL, 0);
     write_table();
+    write_numbers();
+    link_more();
 }
 
 static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *where)
