@@ -35,11 +35,31 @@ def text(k, i):
     return "record %d of file %d %s" % (i, k, "x" * (i * 37 % 400))
 
 
+def record(data):
+    head = struct.pack("<Q", len(data))
+    return head + struct.pack("<I", crc32c_masked(head)) + data + struct.pack("<I", crc32c_masked(data))
+
+
 def tfrecord(k):
+    return b"".join(record(text(k, i).encode()) for i in range(RECORDS))
+
+
+def field(number, data):
+    """A field of a protobuf message, with its length before it."""
+    n, out = len(data), bytes([number << 3 | 2])
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n]) + data
+
+
+def examples(k):
+    """tf.train.Example, with an image, a label and a list of unlike length."""
     out = b""
     for i in range(RECORDS):
-        data, head = text(k, i).encode(), struct.pack("<Q", len(text(k, i)))
-        out += head + struct.pack("<I", crc32c_masked(head)) + data + struct.pack("<I", crc32c_masked(data))
+        features = (("image", 1, field(1, text(k, i).encode())), ("label", 3, field(1, bytes([i % 100]))),
+                    ("ids", 3, field(1, bytes(range(i % 7)))), ("x", 2, field(1, struct.pack("<2f", i / 7, k))))
+        maps = b"".join(field(1, field(1, name.encode()) + field(2, field(kind, value))) for name, kind, value in features)
+        out += record(field(1, maps))
     return out
 
 
@@ -110,11 +130,11 @@ def zstd(data):
 
 PACKED = {"": lambda data: data, ".gz": lambda data: gzip.compress(data, mtime=0), ".zst": zstd}
 FORMATS = [
-    ("tfrecord", "tfrecord", tfrecord, ["", ".gz"], {}),
+    ("tfrecord", "tfrecord", tfrecord, ["", ".gz", ".zst"], {}),
     ("text_lines", "txt", lines, ["", ".gz", ".zst"], {}),
     ("jsonl", "jsonl", jsonl, ["", ".gz", ".zst"], {"schema": ["n: i64", "x: f64", "t: str"]}),
-    ("csv", "csv", csv, ["", ".gz"], {}),
-    ("webdataset", "tar", webdataset, ["", ".gz"], {}),
+    ("csv", "csv", csv, ["", ".gz", ".zst"], {}),
+    ("webdataset", "tar", webdataset, ["", ".gz", ".zst"], {}),
     ("npy", "npy", npy, [""], {}),
     ("idx", "idx", idx, ["", ".gz"], {"field": "x"}),
     ("fixed_records", "bin", fixed, [""], {"dtype": "u16", "dims": [16], "field": "x"}),
@@ -159,6 +179,10 @@ def main():
     for k in range(FILES):
         for i in range(40):
             write("%s/folders/%s/%d.txt" % (root, "abcd"[k], i), text(k, i).encode())
+    for k in range(FILES):
+        write("%s/examples/%d.tfrecord" % (root, k), examples(k))
+    parse = {"op": "parse_example", "features": {"image": "str", "label": "i64", "ids": "i64[-1]", "x": "f32[2]"}}
+    print("parse_example", source("tfrecord", "examples", "tfrecord", {}) + ", " + json.dumps(parse))
     folders = json.dumps({"op": "image_folder", "pattern": "ROOT/folders/{a,b,c,d}/{0..39}.txt"})
     print("image_folder", folders + ', {"op": "read_file"}')
 
