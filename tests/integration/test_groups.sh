@@ -148,6 +148,20 @@ case_consumers() {
     sort -s -n -k1,1 -k2,2 "$work/c0.batches" "$work/c1.batches" | cmp - "$work/reference.batches" || fail "other batches"
 }
 
+# Two trainers that step together get batches of one length in each step, though buckets have different ones.
+case_one_length() {
+    pipelines
+    begin_dispatcher
+    begin_worker w1
+    begin_worker w2
+    "$CACHEW_TESTS/in_step" "$DISPATCHER" "$work/bucket.json" 2 2 3 65536 >"$work/steps" 2>"$work/in_step.log" || fail "in_step: $(cat "$work/in_step.log")"
+    run alone "$work/bucket.json" --epochs 2
+    same "batches" "$(field batches "$work/alone.out" | paste -sd+ | bc)" "$(wc -l <"$work/steps")"
+    awk 'NR % 2 { length_of_first = $5; next } { steps++; seen[$5] = 1; if ($5 != length_of_first) unlike++ }
+        END { for (l in seen) lengths++; exit !(steps > 200 && lengths > 3 && unlike == 0 && NR == 2 * steps) }' "$work/steps" ||
+        fail "lengths of two consumers: $(awk '{ print $5 }' "$work/steps" | paste -d' ' - - | sort | uniq -c)"
+}
+
 # What is made inside items is written element by element, and read back; a batch is counted by its elements.
 case_materialized() {
     local name

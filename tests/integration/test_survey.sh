@@ -200,4 +200,34 @@ JSON
     same "batches are full" 46 "$(field batches "$work/skips.out")"
     same "elements" 138 "$(field elements "$work/skips.out")"
 }
+# Images and labels of a batch behind a filter are mixed by random operators: one result for any number of workers, one of which is killed.
+case_mixed() {
+    write_pipelines
+    cat >"$work/mixed.json" <<JSON
+{"name": "mixed", "pipeline": [
+  {"op": "idx", "name": "images", "pattern": "$fashion/t10k-images-idx3-ubyte.gz", "field": "image"},
+  {"op": "idx", "name": "labels", "pattern": "$fashion/t10k-labels-idx1-ubyte.gz", "field": "label"},
+  {"op": "zip", "inputs": ["images", "labels"]},
+  {"op": "shuffle"},
+  {"op": "filter", "expr": "label % 3 != 1"},
+  {"op": "cast", "dtype": "f32", "fields": ["image"]},
+  {"op": "cast", "dtype": "i64", "fields": ["label"]},
+  {"op": "batch", "size": 16},
+  {"op": "mixup", "classes": 10, "alpha": 0.4, "p": 0.7},
+  {"op": "cutmix", "classes": 10, "p": 0.7}]}
+JSON
+    DISPATCHER='' run reference "$work/mixed.json" --seed 3 --epochs 2 --batches "$work/reference.batches"
+    same "epochs that differ" 2 "$(field hash "$work/reference.out" | sort -u | wc -l)"
+    begin_dispatcher
+    begin_worker w1
+    run one "$work/mixed.json" --seed 3 --epochs 2
+    same "one worker" "$(hashes reference)" "$(hashes one)"
+    begin_worker w2
+    tight_pipe job
+    begin_held job "$work/mixed.json" --seed 3 --epochs 2 --window 10
+    read_batches job 20
+    end w1 KILL
+    release job
+    same_batches
+}
 run_case "$@"; exit

@@ -59,6 +59,23 @@ case_hash() {
     same "its first epoch" "$(hashes local_bytes)" "$(hashes job | cut -d' ' -f1)"
 }
 
+# What an operator of one's own made of lines is found in a cache by four workers, and the batches are those of none.
+case_cached() {
+    local i
+    . "$(dirname "$0")/cache_lib.sh"
+    pipelines
+    echo "{\"pipeline\": [{\"op\": \"text_lines\", \"pattern\": \"$work/text.txt\"}, {\"op\": \"shuffle\"}, {\"op\": \"mylab.words\", \"least\": 3},
+        {\"op\": \"cache\"}, {\"op\": \"mylab.chunks\", \"bytes\": 200, \"span\": 50}]}" >"$work/cached.json"
+    sed 's/{"op": "cache"}, //' "$work/cached.json" >"$work/plain.json"
+    for i in 3 4; do DISPATCHER='' run "local_$i" "$work/plain.json" "${plugins[@]}" --seed "$i"; done
+    begin_dispatcher --cache-store "dir:$work/store" --autocache off
+    for i in 1 2 3 4; do begin_worker "w$i" "${plugins[@]}"; done
+    run first "$work/cached.json" --seed 3
+    same "while the cache fills" "$(hashes local_3)" "$(hashes first)"
+    wait_cached records 3000
+    finds mylab.words 2400 "$(hashes local_4)" "$work/cached.json" --seed 4
+}
+
 # A source and a group operator get their state and the scratch of their thread, and a group the ids of rows.
 case_told() {
     build told tests/support/op_told.c

@@ -3,7 +3,7 @@
  * wait for each other in an all-reduce. One process, one thread.
  *
  * usage: in_step ADDRESS PIPELINE CONSUMERS EPOCHS WINDOW BUFFER     prints a line a batch:
- *                                         epoch, number, elements, a sum of its bytes */
+ *       epoch, number, elements, a sum of its bytes, and how long the rows of its first field are */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,14 +26,18 @@ static void check(int rc, const char *what)
 static void print_batch(const struct cachew_batch *batch)
 {
     uint64_t sum = 0;
+    int64_t length = 0;
     for (size_t i = 0; i < cachew_batch_tensors(batch); i++) {
         struct cachew_tensor tensor;
         check(cachew_batch_tensor(batch, i, &tensor), "tensor");
+        if (i == 0 && tensor.rank > 1)
+            length = tensor.dims[1];
         for (size_t k = 0; k < tensor.bytes; k++)
             sum = (sum ^ ((const unsigned char *)tensor.data)[k]) * UINT64_C(1099511628211);
     }
-    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 "\n", cachew_batch_epoch(batch),
-           cachew_batch_number(batch), cachew_batch_elements(batch), sum);
+    printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %016" PRIx64 " %" PRId64 "\n",
+           cachew_batch_epoch(batch), cachew_batch_number(batch), cachew_batch_elements(batch), sum,
+           length);
 }
 
 /* Whether anybody got anything, be it the end of an epoch. */
