@@ -71,3 +71,17 @@ begin_s3() {
     printf '[test]\naws_access_key_id = KEYOFTEST\naws_secret_access_key = %s\naws_session_token = a/session+token==\n' "$s3_secret" >"$work/aws/credentials"
     export AWS_CONFIG_FILE=$work/aws/config AWS_SHARED_CREDENTIALS_FILE=$work/aws/credentials AWS_PROFILE=test
 }
+
+gs_secret=ya29.geheim-der-server-und-worker
+# begin_gs [ARGS...]: the same of Google's storage, with a service account that only the worker has.
+begin_gs() {
+    mkdir -p "$work/buckets/photos"
+    ln -sfn "$fashion" "$work/buckets/fashion"
+    [ ! -d "$work/photos" ] || [ -d "$work/buckets/photos/all of them+more" ] || cp -r "$work/photos" "$work/buckets/photos/all of them+more"
+    begin gs "$(dirname "$0")/../support/gs_server.py" --listen "$own_host:0" --root "$work/buckets" --log "$work/gs.requests" --account "$work/account.json" \
+        --secret "$gs_secret" "$@"
+    wait_until "the server of Google's storage is ready" is_ready_or_gone gs
+    is_ready gs || fail "the server of Google's storage ended"
+    server=$(sed -n 's/^ready //p' "$work/gs.out")
+    export STORAGE_EMULATOR_HOST=$server GOOGLE_APPLICATION_CREDENTIALS=$work/account.json
+}

@@ -223,6 +223,140 @@ s3_killed() {
 }
 case_s3_killed_fashion() { s3_killed fashion; }
 
+# ---- Google's storage ----
+on_gs() { # PIPELINE
+    on_s3 "$1"
+    sed -i 's#s3://#gs://#g' "$work/$1_remote.json"
+}
+
+case_gs() {
+    write_pipelines
+    begin_gs --page 7 --tokens-for 50
+    local name
+    for name in fashion photos; do
+        on_gs "$name"
+        DISPATCHER='' run "$name" "$work/$name.json" --epochs 2 --seed 5
+        DISPATCHER='' run "${name}_gs" "$work/${name}_remote.json" --epochs 2 --seed 5
+        same "hash of $name" "$(hashes "$name")" "$(hashes "${name}_gs")"
+    done
+    # Forty photographs are six pages. A token that is not good any more is asked for anew, and nobody else sees that.
+    same "pages" 6 "$(grep -c '/storage/v1/b/photos/o?' "$work/gs.requests")"
+    [ "$(grep -c '^POST /token 200 ' "$work/gs.requests")" -gt 2 ] || fail "no token was renewed: $(grep POST "$work/gs.requests")"
+}
+
+gs_killed() {
+    local file=$work/$1_long.json
+    write_long_pipelines
+    begin_gs
+    begin_proxy "$server" --cut-bytes 400000 --refuse 0.1
+    export STORAGE_EMULATOR_HOST=$proxy
+    on_gs "$1_long"
+    DISPATCHER='' run reference "$file" --epochs 2 --seed 3 --batches "$work/reference.batches"
+    killed_in_the_middle "$work/$1_long_remote.json"
+}
+case_gs_killed_fashion() { gs_killed fashion; }
+
+# Tokens that a worker shows servers, and the key of its account, are told to nobody else, whatever fails.
+nothing_is_told() { # SECRET...
+    local secret
+    for secret; do ! grep -rqaF -- "$secret" "$work" || fail "$secret is told: $(grep -rlaF -- "$secret" "$work")"; done
+}
+case_gs_secrets() {
+    local key
+    write_pipelines
+    begin_gs --tokens-for 60
+    on_gs photos
+    export CACHEW_LOG=debug
+    begin_dispatcher
+    begin_worker w1 --source-cache-dir "$work/blocks"
+    run good "$work/photos_remote.json" --stats
+    sed 's#gs://photos/#gs://nothing/#' "$work/photos_remote.json" >"$work/nothing.json"
+    expect_error bucket 'gs://nothing.*status 404: NoSuchBucket' "$cachew" run "$work/nothing.json" -d "$DISPATCHER" --timeout 60s
+    "$cachew" jobs -d "$DISPATCHER" --json >"$work/jobs.out" 2>&1
+    "$cachew" workers -d "$DISPATCHER" --json >"$work/workers.out" 2>&1
+    "$cachew" metrics -d "$DISPATCHER" >"$work/metrics.out" 2>&1
+    end gs
+    key=$(sed -n 's/.*"private_key": "-----BEGIN PRIVATE KEY-----\\n\([^\\]*\).*/\1/p' "$work/account.json")
+    [ ${#key} -eq 64 ] || fail "no key: $(cat "$work/account.json")"
+    # Another server knows neither the token nor the account.
+    begin gs "$(dirname "$0")/../support/gs_server.py" --listen "$server" --root "$work/buckets" --log "$work/gs.requests" --account "$work/other.json" \
+        --token-port "$(sed -n 's#.*"http://127.0.0.1:\([0-9]*\)/token".*#\1#p' "$work/account.json")"
+    wait_until "the server of Google's storage is ready again" is_ready_or_gone gs
+    expect_error refused 'while a token for gs:// is got.*status 400' "$cachew" run "$work/photos_remote.json" -d "$DISPATCHER" --timeout 60s --seed 9
+    rm -rf "$work/account.json" "$work/buckets"
+    nothing_is_told "$gs_secret" "$key" 'assertion='
+}
+# The same of the token of a host. It goes to this host alone, by plain HTTP to 127.0.0.1 only, where the proxy is.
+is_locked() { [ "$(curl -s -o "$work/curl.out" -w '%{http_code}' "http://$server/locked/x")" = 401 ]; }
+case_http_secrets() {
+    local token=geheim-des-servers-und-des-workers name
+    write_pipelines
+    begin_nginx
+    sed -i "s#^    server {#    server {\n        location /locked/ { if (\$http_authorization != \"Bearer $token\") { return 401; } alias $work/photos/; }#" "$work/nginx/conf"
+    kill -HUP "${pid_of[nginx]}"
+    ask_until "nginx has read its file" is_locked
+    begin_proxy "$server" --listen 127.0.0.1:0
+    echo "$proxy $token" >"$work/tokens"
+    export CACHEW_HTTP_TOKENS=$work/tokens CACHEW_LOG=debug
+    on_server photos "$proxy"
+    sed -i 's#/photos/#/locked/#g' "$work/photos_remote.json"
+    DISPATCHER='' run files "$work/photos.json"
+    begin_dispatcher
+    begin_worker w1 --source-cache-dir "$work/blocks"
+    run good "$work/photos_remote.json" --stats
+    same "hash" "$(hashes files)" "$(hashes good)"
+    echo "$proxy another-$token" >"$work/tokens"
+    for name in jobs workers metrics; do "$cachew" $name -d "$DISPATCHER" >"$work/$name.out" 2>&1; done
+    sed 's#/locked/\([^"]*\)#/locked/\1?other#' "$work/photos_remote.json" >"$work/other.json"
+    expect_error refused 'status 401' "$cachew" run "$work/other.json" -d "$DISPATCHER" --timeout 60s --seed 9
+    rm -rf "$work/tokens" "$work/nginx"
+    nothing_is_told "$token"
+}
+
+# ---- servers that are in trouble for a while ----
+# in_trouble NAME: behind a proxy that cuts, that sends the ends of answers twice, and that says for a while that it is busy: the batches are those
+# of files.
+in_trouble() {
+    local kind
+    run remote "$work/fashion_remote.json" --seed 5
+    same "fashion by $1" "$(hashes fashion)" "$(hashes remote)"
+    run remote "$work/photos_remote.json" --epochs 2 --seed 5
+    same "photos by $1" "$(hashes photos)" "$(hashes remote)"
+    for kind in repeated 503 '503, again in 1 s'; do
+        grep -qx "$kind" "$work/$1.faults" || fail "$1: nothing was $kind: $(sort "$work/$1.faults" | uniq -c)"
+    done
+    end proxy KILL
+}
+case_trouble() {
+    local trouble=(--cut-bytes 300000 --repeat 0.2 --unavailable 24 2)
+    write_pipelines
+    DISPATCHER='' run fashion "$work/fashion.json" --seed 5
+    DISPATCHER='' run photos "$work/photos.json" --epochs 2 --seed 5
+    begin_nginx
+    begin_proxy "$server" "${trouble[@]}" --log "$work/http.faults"
+    on_server fashion "$proxy"
+    on_server photos "$proxy"
+    begin_dispatcher
+    begin_worker w1
+    in_trouble http
+    end w1
+    begin_s3
+    begin_proxy "$server" "${trouble[@]}" --log "$work/s3.faults"
+    export AWS_ENDPOINT_URL=http://$proxy
+    on_s3 fashion
+    on_s3 photos
+    begin_worker w2
+    in_trouble s3
+    end w2
+    begin_gs
+    begin_proxy "$server" "${trouble[@]}" --log "$work/gs.faults"
+    export STORAGE_EMULATOR_HOST=$proxy
+    on_gs fashion
+    on_gs photos
+    begin_worker w3
+    in_trouble gs
+}
+
 # ---- GlusterFS ----
 # What was materialized to a volume is read from there, by a pattern, as from a copy of it, whatever dies.
 case_gluster() {
