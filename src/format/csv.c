@@ -16,6 +16,7 @@ struct cw_csv_reader {
     struct cw_text_schema schema;
     struct cw_csv_options options;
     bool skips;
+    uint64_t *values; /* for each number, what is read of a cell that is missing */
 };
 
 /* ---- cells ---- */
@@ -188,6 +189,43 @@ int cw_csv_read(const struct cw_csv_reader *reader, const struct cw_csv_head *he
     return rc;
 }
 
+/* Most whole numbers: digits alone, of which no number is out of range. */
+static bool put_digits(const struct cw_csv_cell *cell, void *dst)
+{
+    int64_t v = 0;
+    if (cell->n == 0 || cell->n > 18)
+        return false;
+    for (size_t i = 0; i < cell->n; i++) {
+        const unsigned digit = (unsigned char)cell->p[i] - '0';
+        if (digit > 9)
+            return false;
+        v = v * 10 + digit;
+    }
+    memcpy(dst, &v, sizeof(v));
+    return true;
+}
+
+int cw_csv_read_numbers(const struct cw_csv_reader *reader, const struct cw_csv_head *head,
+                        const char *p, size_t n, void *const *values)
+{
+    struct cw_csv_cell cells[CW_FIELDS_MAX];
+    int rc = split(reader, head, p, n, cells, NULL);
+    for (size_t i = 0; i < reader->schema.n && rc == 0; i++) {
+        const enum cw_dtype dtype = reader->schema.fields[i].field.dtype;
+        if (reader->options.empty_n == 0 && dtype == CW_DTYPE_I64 &&
+            put_digits(&cells[i], values[i]))
+            continue;
+        trim(&cells[i]);
+        if (!is_empty(reader, &cells[i]))
+            rc = put_number(&cells[i], dtype, values[i]) ? 0 : CW_E_CORRUPT;
+        else if (reader->schema.fields[i].missing.what == CW_TEXT_VALUE)
+            memcpy(values[i], &reader->values[i], cw_dtype_bytes(dtype));
+        else
+            rc = CW_E_CORRUPT;
+    }
+    return rc;
+}
+
 bool cw_csv_is_skipped(const struct cw_csv_reader *reader, const struct cw_csv_head *head,
                        const char *p, size_t n)
 {
@@ -302,7 +340,7 @@ int cw_csv_head_new(const struct cw_csv_reader *reader, const char *p, size_t n,
 
 /* ---- readers ---- */
 
-static int check_field(const struct cw_text_field *field, struct cw_err *err)
+static int check_field(const struct cw_text_field *field, uint64_t *ret_value, struct cw_err *err)
 {
     struct cw_arena *arena = cw_arena_new(4096);
     struct cw_view view;
@@ -314,6 +352,8 @@ static int check_field(const struct cw_text_field *field, struct cw_err *err)
     else if (field->missing.what == CW_TEXT_VALUE && decode_value(field, arena, &view, NULL) < 0)
         rc = cw_err_set(err, CW_E_INVALID, "option missing: %s is no value of field \"%s\"",
                         field->missing.value, field->field.name);
+    else if (field->missing.what == CW_TEXT_VALUE && field->field.dtype != CW_DTYPE_STR)
+        memcpy(ret_value, view.data, view.bytes);
     cw_arena_free(arena);
     return rc;
 }
@@ -327,8 +367,9 @@ int cw_csv_reader_new(struct cw_text_schema *schema, const struct cw_csv_options
     *schema = (struct cw_text_schema){0};
     reader->options = *options;
     reader->skips = cw_text_schema_skips(&reader->schema);
+    reader->values = CW_NEW_ARRAY(uint64_t, reader->schema.n + 1);
     for (size_t i = 0; i < reader->schema.n && rc == 0; i++)
-        rc = check_field(&reader->schema.fields[i], err);
+        rc = check_field(&reader->schema.fields[i], &reader->values[i], err);
     if (rc < 0)
         cw_csv_reader_free(reader);
     else
@@ -341,6 +382,7 @@ void cw_csv_reader_free(struct cw_csv_reader *reader)
     if (!reader)
         return;
     cw_text_schema_fini(&reader->schema);
+    cw_mem_free(reader->values);
     cw_mem_free(reader);
 }
 

@@ -35,6 +35,10 @@ int cw_csv_head_new(const struct cw_csv_reader *reader, const char *p, size_t n,
 /* Reads the fields of a record to views. Returns 1 if it is to be left out. Messages name the key. */
 int cw_csv_read(const struct cw_csv_reader *reader, const struct cw_csv_head *head, const char *p,
                 size_t n, struct cw_arena *arena, struct cw_view *ret_views, struct cw_err *err);
+/* Reads the fields of a record, of which none is a str, each to its place in `values`. Returns < 0 without a message
+ * if cw_csv_read would fail, or would leave it out. */
+int cw_csv_read_numbers(const struct cw_csv_reader *reader, const struct cw_csv_head *head,
+                        const char *p, size_t n, void *const *values);
 /* Whether the record is to be left out, which no wrong record is. */
 bool cw_csv_is_skipped(const struct cw_csv_reader *reader, const struct cw_csv_head *head,
                        const char *p, size_t n);

@@ -140,6 +140,14 @@ uint64_t cw_line_index_at(const struct cw_line_index *index, uint64_t k)
     return block->first + distance;
 }
 
+void cw_line_index_prefetch(const struct cw_line_index *index, uint64_t k)
+{
+    if (k >= index->n)
+        return;
+    const struct block *block = &index->blocks[k / BLOCK];
+    __builtin_prefetch(index->distances + (block->place >> 2) + (k % BLOCK << (block->place & 3)));
+}
+
 size_t cw_line_index_bytes(const struct cw_line_index *index)
 {
     return sizeof(*index) + index->blocks_cap * sizeof(*index->blocks) + index->distances_cap;

@@ -21,6 +21,8 @@ int cw_line_index_end(struct cw_line_index *index, uint64_t end);
 uint64_t cw_line_index_n(const struct cw_line_index *index);
 /* Returns where record k begins; for k = n, where the file ends. */
 uint64_t cw_line_index_at(const struct cw_line_index *index, uint64_t k);
+/* Asks for what cw_line_index_at needs of record k. */
+void cw_line_index_prefetch(const struct cw_line_index *index, uint64_t k);
 /* Returns how much memory the index needs. */
 size_t cw_line_index_bytes(const struct cw_line_index *index);
 /* Appends the finished index as bytes, for cw_line_index_unpack. */

@@ -115,6 +115,15 @@ int cw_tfrecord_scan(const struct cw_readable *file, struct cw_line_index **ret_
     return rc;
 }
 
+bool cw_tfrecord_is_right(const void *frame, size_t bytes)
+{
+    const uint8_t *data = (const uint8_t *)frame + CW_TFRECORD_HEADER_BYTES;
+    if (bytes < CW_TFRECORD_FRAME_BYTES || u64_at(frame) != bytes - CW_TFRECORD_FRAME_BYTES)
+        return false;
+    bytes -= CW_TFRECORD_FRAME_BYTES;
+    return cw_crc32c_masked(data, bytes) == u32_at(data + bytes);
+}
+
 int cw_tfrecord_get(const struct cw_readable *file, const struct cw_line_index *index, uint64_t k,
                     struct cw_arena *arena, void **ret_data, size_t *ret_bytes, struct cw_err *err)
 {
@@ -133,7 +142,7 @@ int cw_tfrecord_get(const struct cw_readable *file, const struct cw_line_index *
     if (rc < 0)
         return rc;
     uint8_t *data = frame + CW_TFRECORD_HEADER_BYTES;
-    if (u64_at(frame) != bytes || cw_crc32c_masked(data, bytes) != u32_at(data + bytes))
+    if (!cw_tfrecord_is_right(frame, frame_bytes))
         return cw_err_set(err, CW_E_CORRUPT,
                           "%s: record %llu at byte %llu: checksum does not match", file->name,
                           (unsigned long long)k, (unsigned long long)begin);

@@ -37,4 +37,7 @@ int cw_tfrecord_find(const struct cw_readable *file, uint64_t from, uint64_t to,
 int cw_tfrecord_unframe(const void *frame, size_t n, const void **ret_data, size_t *ret_bytes,
                         struct cw_err *err);
 
+/* Whether the frame of a record, of so many bytes, is one with a right checksum. */
+bool cw_tfrecord_is_right(const void *frame, size_t bytes);
+
 #endif

@@ -240,6 +240,73 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return rc < 0 ? cw_text_record_wrap(&record, err) : 0;
 }
 
+enum { READ_BYTES = 64 << 10 }; /* of records that follow each other, at once */
+struct numbers {
+    struct cw_record_rows rows;
+    const struct cw_csv_reader *reader;
+    const struct cw_column *columns;
+    char *bytes;
+    size_t cap;
+};
+
+static int parse_run(const struct numbers *r, size_t i, size_t n,
+                     const struct cw_record_place *place)
+{
+    const struct cw_text_file *text = place->seat->loaded;
+    const struct cw_file *file = &r->rows.source->files->v[place->seat->file];
+    const uint64_t first = (uint64_t)(r->rows.positions[i] - file->first);
+    void *values[CW_FIELDS_MAX];
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < n; k++) {
+        const uint64_t begin = cw_line_index_at(text->index, first + k);
+        const uint64_t end = cw_line_index_at(text->index, first + k + 1);
+        for (size_t f = 0; f < cw_csv_reader_schema(r->reader)->n; f++)
+            values[f] = (char *)r->columns[f].data + (i + k) * r->columns[f].bytes;
+        rc = cw_csv_read_numbers(r->reader, text->head, r->bytes + (begin - place->begin),
+                                 (size_t)(end - begin), values);
+    }
+    return rc;
+}
+
+/* Reads the i-th record and those that follow it in the file. */
+static int read_run(struct numbers *r, size_t i, size_t *ret_n)
+{
+    struct cw_record_place place;
+    int rc = cw_record_rows_find(&r->rows, i, &place);
+    if (rc < 0)
+        return rc;
+    *ret_n = cw_record_rows_run(&r->rows, i, READ_BYTES, &place);
+    if (place.bytes > r->cap) {
+        char *grown = place.bytes <= CW_TEXT_RECORD_MAX
+                          ? cw_mem_try_grow(r->bytes, (size_t)place.bytes)
+                          : NULL;
+        if (!grown)
+            return CW_E_NOMEM;
+        r->bytes = grown;
+        r->cap = (size_t)place.bytes;
+    }
+    rc = cw_record_rows_read(&place, r->bytes);
+    return rc < 0 ? rc : parse_run(r, i, *ret_n, &place);
+}
+
+static int read_rows(const void *opts, void *state, const int64_t *positions, size_t n,
+                     const struct cw_column *columns)
+{
+    struct cw_text_source *s = state;
+    struct numbers r = {.rows = cw_text_source_rows(s, positions, n),
+                        .reader = s->rules.arg,
+                        .columns = columns,
+                        .bytes = cw_mem_try(READ_BYTES),
+                        .cap = READ_BYTES};
+    int rc = r.bytes ? 0 : CW_E_NOMEM;
+    (void)opts;
+    for (size_t i = 0, run = 0; rc == 0 && i < n; i += run)
+        rc = read_run(&r, i, &run);
+    cw_record_rows_end(&r.rows);
+    cw_mem_free(r.bytes);
+    return rc;
+}
+
 static int reads(const void *opts, struct cw_op_reads *ret_reads, struct cw_err *err)
 {
     const struct csv_opts *o = opts;
@@ -344,6 +411,7 @@ const struct cw_op cw_op_csv = {
     .close = close_files,
     .count = cw_file_source_count,
     .read = read_record,
+    .read_rows = read_rows,
     .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,

@@ -70,6 +70,37 @@ static int read_line(const struct cw_op_ctx *ctx, const void *opts, void *state,
     return 0;
 }
 
+/* Reads lines to where they follow those before; an end is overwritten by what comes next. */
+static int read_lines(struct cw_record_rows *rows, struct cw_loose_column *column, char *data)
+{
+    struct cw_record_place place;
+    for (size_t i = 0; i < rows->n; i++) {
+        int rc = cw_record_rows_find(rows, i, &place);
+        if (rc == 0)
+            rc = cw_record_rows_read(&place, data + column->bytes);
+        if (rc < 0)
+            return rc;
+        column->bytes += cw_text_line_bytes(data + column->bytes, (size_t)place.bytes);
+        column->ends[i] = (int64_t)column->bytes;
+    }
+    return 0;
+}
+
+static int read_loose(const void *opts, void *state, const struct cw_loose_rows *loose)
+{
+    struct cw_record_rows rows = cw_text_source_rows(state, loose->positions, loose->n);
+    struct cw_loose_column *column = loose->columns;
+    uint64_t bytes = 0;
+    (void)opts;
+    int rc = cw_record_rows_bytes(&rows, 0, CW_TEXT_RECORD_MAX, &bytes);
+    column->bytes = 0;
+    column->data = rc == 0 ? loose->get(loose->arg, (size_t)bytes + 1) : NULL;
+    if (column->data)
+        rc = read_lines(&rows, column, column->data);
+    cw_record_rows_end(&rows);
+    return column->data ? rc : CW_E_NOMEM;
+}
+
 static int stands_for(const void *opts, cw_op_part_fn *add, void *arg, struct cw_err *err)
 {
     const struct text_lines_opts *o = opts;
@@ -120,6 +151,7 @@ const struct cw_op cw_op_text_lines = {
     .close = cw_file_source_free,
     .count = cw_file_source_count,
     .read = read_line,
+    .read_loose = read_loose,
     .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,

@@ -13,6 +13,7 @@
 #include "ops/source/inflated.h"
 #include "ops/source/line_blocks.h"
 #include "ops/source/record_max.h"
+#include "ops/source/record_rows.h"
 #include "ops/source/unindexed.h"
 
 #define RECORD_MAX (INT64_C(2) << 30)
@@ -229,6 +230,60 @@ static int read_record(const struct cw_op_ctx *ctx, const void *opts, void *stat
     return rc;
 }
 
+static struct cw_record_file parts(const void *loaded)
+{
+    const struct tfrecord_file *file = loaded;
+    return (struct cw_record_file){file->index, file->points};
+}
+
+/* Reads frames to where their data follow those before. What a head overwrites is put back. */
+static int read_frames(struct cw_record_rows *rows, struct cw_loose_column *column, uint8_t *data)
+{
+    uint8_t before[CW_TFRECORD_HEADER_BYTES];
+    struct cw_record_place place;
+    int rc = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        uint8_t *frame = data + column->bytes - CW_TFRECORD_HEADER_BYTES;
+        rc = cw_record_rows_find(rows, i, &place);
+        if (rc < 0)
+            return rc;
+        memcpy(before, frame, sizeof(before));
+        rc = cw_record_rows_read(&place, frame);
+        if (rc == 0 && !cw_tfrecord_is_right(frame, (size_t)place.bytes))
+            rc = CW_E_CORRUPT;
+        if (rc < 0)
+            return rc;
+        memcpy(frame, before, sizeof(before));
+        column->bytes += (size_t)place.bytes - CW_TFRECORD_FRAME_BYTES;
+        column->ends[i] = (int64_t)column->bytes;
+    }
+    return 0;
+}
+
+static int read_loose(const void *opts, void *state, const struct cw_loose_rows *loose)
+{
+    struct tfrecord_state *s = state;
+    struct cw_record_rows rows = {.source = &s->source,
+                                  .inflated = s->inflated,
+                                  .parts = parts,
+                                  .positions = loose->positions,
+                                  .n = loose->n};
+    struct cw_loose_column *column = loose->columns;
+    uint64_t bytes = 0;
+    (void)opts;
+    int rc =
+        cw_record_rows_bytes(&rows, CW_TFRECORD_FRAME_BYTES, SIZE_MAX / CW_LOOSE_ROWS_MAX, &bytes);
+    uint8_t *data =
+        rc == 0 ? loose->get(loose->arg, (size_t)bytes + CW_TFRECORD_FRAME_BYTES) : NULL;
+    column->bytes = 0;
+    if (data) {
+        column->data = data + CW_TFRECORD_HEADER_BYTES;
+        rc = read_frames(&rows, column, column->data);
+    }
+    cw_record_rows_end(&rows);
+    return data ? rc : CW_E_NOMEM;
+}
+
 static bool ahead_of(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
 {
     struct tfrecord_state *s = state;
@@ -317,6 +372,7 @@ const struct cw_op cw_op_tfrecord = {
     .close = cw_file_source_free,
     .count = cw_file_source_count,
     .read = read_record,
+    .read_loose = read_loose,
     .blocks = cw_file_source_blocks,
     .manifest = cw_file_source_manifest,
     .describe = cw_file_source_describe,

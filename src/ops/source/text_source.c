@@ -360,6 +360,22 @@ void cw_text_source_put(struct cw_text_source *s, const struct cw_text_record *r
     cw_file_source_put(&s->source, record->file);
 }
 
+static struct cw_record_file parts(const void *loaded)
+{
+    const struct cw_text_file *text = loaded;
+    return (struct cw_record_file){text->index, text->points};
+}
+
+struct cw_record_rows cw_text_source_rows(struct cw_text_source *s, const int64_t *positions,
+                                          size_t n)
+{
+    return (struct cw_record_rows){.source = &s->source,
+                                   .inflated = s->inflated,
+                                   .parts = parts,
+                                   .positions = positions,
+                                   .n = n};
+}
+
 bool cw_text_source_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
 {
     struct cw_text_source *s = state;

@@ -9,6 +9,7 @@
 #include "ops/source/file_source.h"
 #include "ops/source/inflated.h"
 #include "ops/source/record_max.h"
+#include "ops/source/record_rows.h"
 
 /* What is loaded of one file. */
 struct cw_text_file {
@@ -61,6 +62,9 @@ struct cw_text_record {
 int cw_text_source_get(const struct cw_op_ctx *ctx, struct cw_text_source *source, int64_t pos,
                        struct cw_text_record *ret_record, struct cw_err *err);
 void cw_text_source_put(struct cw_text_source *source, const struct cw_text_record *record);
+/* For many records at once (record_rows.h). */
+struct cw_record_rows cw_text_source_rows(struct cw_text_source *source, const int64_t *positions,
+                                          size_t n);
 /* For an operator's descriptor. */
 bool cw_text_source_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead);
 /* Returns the length of the first line of a record without its end. */
