@@ -81,7 +81,10 @@ void cw_pad_row(const struct cw_pad *pad, const struct cw_pad_shape *shape, enum
     size_t own = unit;
     for (int d = 0; d < rank; d++)
         own *= (size_t)dims[d];
-    if (own != shape->bytes)
+    const size_t rest = shape->bytes - CW_MIN(own, shape->bytes);
+    if (rank == 1) /* only what the row has no values for */
+        fill((char *)to + (pad->left ? 0 : own), rest, pad->value, unit);
+    else if (rest > 0)
         fill(to, shape->bytes, pad->value, unit);
     place(pad, shape, rank, dims, unit, from, to);
 }

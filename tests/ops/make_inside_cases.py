@@ -98,6 +98,8 @@ def pack_cases():
     cases.append(pack_case("nothing but empty sequences", {"length": 4}, [[], []], []))
     long = pack_case("one sequence of many rows", {"length": 2}, [list(range(9))], first_fit([list(range(9))], 2))
     cases.append(long)
+    halves = [[100 * i + k for k in range(n)] for i, n in enumerate([21, 21, 3, 21, 21, 16, 21, 1, 40])]
+    cases.append(pack_case("most are more than half of a row", {"length": 40}, halves, first_fit(halves, 40)))
     two = {"t": {"dtype": "i32", "shape": [-1]}, "s": {"dtype": "str"}, "m": {"dtype": "f32", "shape": [-1]}}
     cases.append({"name": "several fields, one of them no sequence", "options": {"length": 4, "segments": False, "positions": False, "value": {"t": -1, "m": 0.5}},
                   "input_spec": two, "input": [{"t": tensor([1, 2]), "s": {"dtype": "str", "text": "a"}, "m": tensor([1, 0], "f32")},

@@ -213,22 +213,37 @@ static void fill_field(const struct packing *p, const struct cw_pack_bin *bin, s
         memcpy(to, value, unit);
 }
 
+/* Writes n numbers: `first`, and each `step` more than the one before. Up to STEP - 1 behind them, where there is
+ * room, are overwritten: what belongs there comes later. */
+static void fill_numbers(int32_t *to, int64_t n, int64_t room, int32_t first, int32_t step)
+{
+    enum { STEP = 16 };
+    int64_t k = 0;
+    for (; k < n && k + STEP <= room; k += STEP)
+        for (int32_t i = 0; i < STEP; i++)
+            to[k + i] = first + ((int32_t)k + i) * step;
+    for (; k < n; k++)
+        to[k] = first + (int32_t)k * step;
+}
+
 static void fill_segments(const struct packing *p, const struct cw_pack_bin *bin, int32_t *to)
 {
     int64_t at = 0;
     int32_t segment = 1;
-    for (uint32_t i = bin->first; i != CW_PACK_END; i = p->plan->pieces[i].next, segment++)
-        for (int64_t k = p->plan->pieces[i].n; k > 0; k--)
-            to[at++] = segment;
+    for (uint32_t i = bin->first; i != CW_PACK_END; i = p->plan->pieces[i].next, segment++) {
+        fill_numbers(to + at, p->plan->pieces[i].n, p->o->length - at, segment, 0);
+        at += p->plan->pieces[i].n;
+    }
     memset(to + at, 0, (size_t)(p->o->length - at) * sizeof(*to));
 }
 
 static void fill_positions(const struct packing *p, const struct cw_pack_bin *bin, int32_t *to)
 {
     int64_t at = 0;
-    for (uint32_t i = bin->first; i != CW_PACK_END; i = p->plan->pieces[i].next)
-        for (int32_t k = 0; k < (int32_t)p->plan->pieces[i].n; k++)
-            to[at++] = k;
+    for (uint32_t i = bin->first; i != CW_PACK_END; i = p->plan->pieces[i].next) {
+        fill_numbers(to + at, p->plan->pieces[i].n, p->o->length - at, 0, 1);
+        at += p->plan->pieces[i].n;
+    }
     memset(to + at, 0, (size_t)(p->o->length - at) * sizeof(*to));
 }
 

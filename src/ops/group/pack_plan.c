@@ -51,6 +51,16 @@ static void plan_stream(struct cw_pack_plan *plan, const int64_t *lengths, size_
         plan->bins_n--;
 }
 
+/* Returns the most bins that first fit can fill. What begins a bin had no room in the one before it, so two that
+ * follow each other have more than one row holds. */
+static uint64_t most_bins(const struct cw_pack_plan *plan, const int64_t *lengths, size_t n)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++)
+        all += (uint64_t)used(plan, lengths[i]);
+    return 2 * (all / (uint64_t)plan->length) + 2;
+}
+
 /* ---- the first bin with room: a tree over all bins, each node with the most room below it ---- */
 
 struct room {
@@ -115,5 +125,6 @@ int cw_pack_plan(struct cw_pack_plan *plan, const struct cw_op_ctx *ctx, const i
         plan_stream(plan, lengths, n);
         return 0;
     }
-    return plan_first_fit(plan, ctx, (size_t)most, lengths, n, err);
+    const uint64_t bins = CW_MIN(most, most_bins(plan, lengths, n));
+    return plan_first_fit(plan, ctx, (size_t)bins, lengths, n, err);
 }

@@ -92,7 +92,7 @@ static int read_loose(const void *opts, void *state, const struct cw_loose_rows 
     struct cw_loose_column *column = loose->columns;
     uint64_t bytes = 0;
     (void)opts;
-    int rc = cw_record_rows_bytes(&rows, 0, CW_TEXT_RECORD_MAX, &bytes);
+    int rc = cw_record_rows_bytes(&rows, 0, &bytes);
     column->bytes = 0;
     column->data = rc == 0 ? loose->get(loose->arg, (size_t)bytes + 1) : NULL;
     if (column->data)

@@ -267,12 +267,12 @@ static int read_loose(const void *opts, void *state, const struct cw_loose_rows 
                                   .inflated = s->inflated,
                                   .parts = parts,
                                   .positions = loose->positions,
-                                  .n = loose->n};
+                                  .n = loose->n,
+                                  .record_max = (uint64_t)s->record_max + CW_TFRECORD_FRAME_BYTES};
     struct cw_loose_column *column = loose->columns;
     uint64_t bytes = 0;
     (void)opts;
-    int rc =
-        cw_record_rows_bytes(&rows, CW_TFRECORD_FRAME_BYTES, SIZE_MAX / CW_LOOSE_ROWS_MAX, &bytes);
+    int rc = cw_record_rows_bytes(&rows, CW_TFRECORD_FRAME_BYTES, &bytes);
     uint8_t *data =
         rc == 0 ? loose->get(loose->arg, (size_t)bytes + CW_TFRECORD_FRAME_BYTES) : NULL;
     column->bytes = 0;

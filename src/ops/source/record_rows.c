@@ -62,7 +62,7 @@ int cw_record_rows_find(struct cw_record_rows *rows, size_t i, struct cw_record_
     const uint64_t begin = cw_line_index_at(seat->parts.index, k);
     *ret_place =
         (struct cw_record_place){seat, begin, cw_line_index_at(seat->parts.index, k + 1) - begin};
-    return 0;
+    return ret_place->bytes <= rows->record_max ? 0 : CW_E_LIMIT;
 }
 
 int cw_record_rows_read(const struct cw_record_place *place, void *dst)
@@ -70,14 +70,13 @@ int cw_record_rows_read(const struct cw_record_place *place, void *dst)
     return cw_readable_get(&place->seat->readable, place->begin, dst, (size_t)place->bytes, NULL);
 }
 
-int cw_record_rows_bytes(struct cw_record_rows *rows, uint64_t least, uint64_t most,
-                         uint64_t *ret_bytes)
+int cw_record_rows_bytes(struct cw_record_rows *rows, uint64_t least, uint64_t *ret_bytes)
 {
     struct cw_record_place place;
     *ret_bytes = 0;
     for (size_t i = 0; i < rows->n; i++) {
         int rc = cw_record_rows_find(rows, i, &place);
-        if (rc < 0 || place.bytes < least || place.bytes > most)
+        if (rc < 0 || place.bytes < least)
             return rc < 0 ? rc : CW_E_CORRUPT;
         *ret_bytes += place.bytes;
     }
@@ -90,13 +89,15 @@ size_t cw_record_rows_run(const struct cw_record_rows *rows, size_t i, uint64_t 
     const struct cw_file *file = &rows->source->files->v[place->seat->file];
     const struct cw_line_index *index = place->seat->parts.index;
     size_t n = 1;
-    if (rows->source->files->can_ahead)
+    if (cw_file_set_can_ahead(rows->source->files))
         return 1;
     for (; i + n < rows->n && rows->positions[i + n] == rows->positions[i] + (int64_t)n; n++) {
         const uint64_t k = (uint64_t)(rows->positions[i + n] - file->first);
-        if (k >= cw_line_index_n(index) || cw_line_index_at(index, k + 1) - place->begin > most)
+        const uint64_t end =
+            k < cw_line_index_n(index) ? cw_line_index_at(index, k + 1) : UINT64_MAX;
+        if (end - place->begin > most || end - place->begin - place->bytes > rows->record_max)
             break;
-        place->bytes = cw_line_index_at(index, k + 1) - place->begin;
+        place->bytes = end - place->begin;
     }
     return n;
 }

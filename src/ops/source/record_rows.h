@@ -30,6 +30,8 @@ struct cw_record_rows {
     struct cw_record_file (*parts)(const void *loaded);
     const int64_t *positions;
     size_t n;
+    uint64_t
+        record_max; /* the most bytes of a record, with its frame; `read` says what is wrong with others */
     struct cw_record_seat seats[CW_RECORD_SEATS];
 };
 /* Where a record lies. */
@@ -42,9 +44,8 @@ struct cw_record_place {
  * the records are then read one by one. */
 int cw_record_rows_find(struct cw_record_rows *rows, size_t i, struct cw_record_place *ret_place);
 int cw_record_rows_read(const struct cw_record_place *place, void *dst);
-/* Adds up the bytes of all records; each has from `least` to `most`. */
-int cw_record_rows_bytes(struct cw_record_rows *rows, uint64_t least, uint64_t most,
-                         uint64_t *ret_bytes);
+/* Adds up the bytes of all records; each has at least `least`. */
+int cw_record_rows_bytes(struct cw_record_rows *rows, uint64_t least, uint64_t *ret_bytes);
 /* Returns how many records from the i-th on lie one behind another in one file, with `most` bytes at most together (at
  * least one, whose place was found), and sets place->bytes to those of all. Of files that are read ahead, which
  * is done record by record, it is one. */

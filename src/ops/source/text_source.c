@@ -373,7 +373,8 @@ struct cw_record_rows cw_text_source_rows(struct cw_text_source *s, const int64_
                                    .inflated = s->inflated,
                                    .parts = parts,
                                    .positions = positions,
-                                   .n = n};
+                                   .n = n,
+                                   .record_max = (uint64_t)s->rules.record_max};
 }
 
 bool cw_text_source_ahead(const void *opts, void *state, int64_t pos, struct cw_ahead *ahead)
