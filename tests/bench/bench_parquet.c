@@ -2,7 +2,7 @@
 /* For bench_parquet.py and bench_tables.py: computes all items of an epoch of a pipeline on one thread,
  * and prints the CPU seconds from the opening of its files on, and the number of elements. With FILE the
  * bytes of all tensors are written there, batch after batch. With EPOCHS, two at least, the CPU seconds of
- * a further epoch are printed as well. usage: bench_parquet PIPELINE.json [FILE | EPOCHS] */
+ * a further epoch are printed as well, and those of its calls of the last operator. usage: bench_parquet PIPELINE.json [FILE | EPOCHS] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +49,18 @@ static int run_more(struct cw_plan *plan, uint64_t epochs, double *ret_seconds, 
     return rc;
 }
 
+/* The CPU seconds of an epoch in which the last operator was called. */
+static double last_seconds(const struct cw_plan *plan, const struct cw_graph *graph,
+                           uint64_t epochs)
+{
+    const size_t n = graph->n;
+    struct cw_exec_count *counts = CW_NEW_ARRAY(struct cw_exec_count, n);
+    cw_exec_counts(plan, counts);
+    const double seconds = (double)counts[n - 1].cpu_ns / 1e9 / (double)epochs;
+    cw_mem_free(counts);
+    return seconds;
+}
+
 int main(int argc, char **argv)
 {
     struct cw_err err = {0};
@@ -81,8 +93,9 @@ int main(int argc, char **argv)
     if (rc < 0)
         fprintf(stderr, "%s\n", err.msg);
     else
-        printf(epochs > 1 ? "%.4f %llu %.4f\n" : "%.4f %llu\n", (double)ns / 1e9,
-               (unsigned long long)rows, again);
+        printf(epochs > 1 ? "%.4f %llu %.4f %.4f\n" : "%.4f %llu\n", (double)ns / 1e9,
+               (unsigned long long)rows, again,
+               epochs > 1 ? last_seconds(plan, graph, epochs) : 0.0);
     cw_plan_unref(plan);
     cw_checked_unref(checked);
     cw_graph_unref(graph);

@@ -86,7 +86,7 @@ def with_pyarrow(path, kind, order=None):
 
 
 def with_cachew(program, path, epochs):
-    first, _, again = subprocess.run([program, path, str(epochs)], check=True, capture_output=True, text=True).stdout.split()
+    first, _, again, _ = subprocess.run([program, path, str(epochs)], check=True, capture_output=True, text=True).stdout.split()
     return float(first), float(again)
 
 

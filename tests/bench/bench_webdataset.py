@@ -1,38 +1,42 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Samples of WebDataset tar files per CPU second: this service against the Python library webdataset, side by side.
 
-usage: bench_webdataset.py BUILD_DIR [EPOCHS]     (a release build; a Python that has the package webdataset of PyPI)
+usage: bench_webdataset.py BUILD_DIR [--rounds N] [--share PART] [--json FILE]     (a build with -O2; a Python that has webdataset and numpy of PyPI)
 
 Files lie in the page cache. Samples have a member of 1 KB or of 100 KB and a class number. The library gives dicts of bytes, in the order of
-the file, in one process, and its import is not counted. The service is a dispatcher, a worker of one thread and `cachew run`, which takes the batches over
-shared memory without a hash of them; all their CPU time counts, with their start and the index of the files. It shuffles all samples in one of
-its two rows.
+the file, in one process, and its import is not counted. The service is a dispatcher, a worker of one thread and `cachew run`, which takes batches of 64 over
+shared memory without a hash of them; all their CPU time counts, of the epochs behind the first. It shuffles all samples in one of its two rows.
+Before that, what both give in the order of the files is compared by hash, sample by sample. Ways come in turns, and the least of each counts.
 """
+import argparse
+import hashlib
 import io
 import json
 import os
-import resource
 import subprocess
 import sys
 import tarfile
 import tempfile
 
-from daemons import start, stop
+import numpy as np
 
-SIZES = [(1000, 100000), (100000, 4000)]
-FILES = 4
+from later_epochs import Service, least_in_turns
+
+SIZES = [(1000, 100000, 10), (100000, 4000, 3)]
+FILES, BATCH, EPOCHS = 4, 64, 10
 LIBRARY = """
-import resource, sys
+import hashlib, resource, sys
 import webdataset
 def cpu():
     u = resource.getrusage(resource.RUSAGE_SELF)
     return u.ru_utime + u.ru_stime
-begin, n = cpu(), 0
-for epoch in range(int(sys.argv[2])):
-    for sample in webdataset.WebDataset(sys.argv[1], shardshuffle=False):
-        n += len(sample["bin"]) > 0 and int(sample["cls"]) >= 0
-print(n, cpu() - begin)
+begin, n, told = cpu(), 0, hashlib.sha256()
+for sample in webdataset.WebDataset(sys.argv[1], shardshuffle=False):
+    n += len(sample["bin"]) > 0 and int(sample["cls"]) >= 0
+    if sys.argv[2] == "hash":
+        told.update(hashlib.sha256(sample["bin"] + b"%d" % int(sample["cls"])).digest())
+print(n, cpu() - begin, told.hexdigest())
 """
 
 
@@ -46,47 +50,60 @@ def make_files(folder, size, samples):
                     tar.addfile(info, io.BytesIO(data))
 
 
-def cpu_of_children():
-    u = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return u.ru_utime + u.ru_stime
+def library(pattern, what):
+    """How many samples there are, CPU seconds, and the hash of all."""
+    out = subprocess.run([sys.executable, "-c", LIBRARY, pattern, what], check=True, stdout=subprocess.PIPE, text=True).stdout.split()
+    return int(out[0]), float(out[1]), out[2]
 
 
-def library(folder, epochs):
-    out = subprocess.run([sys.executable, "-c", LIBRARY, folder + "/{0..%d}.tar" % (FILES - 1), str(epochs)], check=True, stdout=subprocess.PIPE,
-                         text=True).stdout.split()
-    return int(out[0]) / float(out[1])
+def hash_of(data, samples):
+    """The same hash of the tensors of batches."""
+    told, at = hashlib.sha256(), 0
+    for first in range(0, samples, BATCH):
+        n = min(BATCH, samples - first)
+        begins = np.frombuffer(data, np.int64, n + 1, at)
+        at += begins.nbytes
+        numbers = np.frombuffer(data, np.int64, n, at + int(begins[-1]))
+        for i in range(n):
+            told.update(hashlib.sha256(data[at + int(begins[i]):at + int(begins[i + 1])] + b"%d" % numbers[i]).digest())
+        at += int(begins[-1]) + numbers.nbytes
+    assert at == len(data)
+    return told.hexdigest()
 
 
-def service(build, folder, epochs, samples, shuffle):
-    before = cpu_of_children()
-    nodes = [{"op": "webdataset", "pattern": folder + "/{0..%d}.tar" % (FILES - 1), "columns": ["bin", "cls"]}]
-    with open(folder + "/p.json", "w") as f:
-        json.dump({"pipeline": nodes + [{"op": "shuffle"}] * shuffle + [{"op": "batch", "size": 64}]}, f)
-    with tempfile.TemporaryDirectory() as work:
-        dispatcher, address = start(build + "/bin/cachew-dispatcher", "--listen", "127.0.0.1:0", "--state-dir", work + "/state", "--autocache", "off")
-        worker, _ = start(build + "/bin/cachew-worker", "--dispatcher", address, "--threads", "1")
-        out = subprocess.run([build + "/bin/cachew", "run", folder + "/p.json", "--json", "--no-hash", "--epochs", str(epochs), "-d", address], check=True,
-                             stdout=subprocess.PIPE, text=True).stdout
-        stop(worker)
-        stop(dispatcher)
-    lines = [json.loads(line) for line in out.split("\n") if line]
-    elements = sum(line["elements"] for line in lines if "elements" in line)
-    if elements != samples * epochs:
-        sys.exit("%d elements, not %d" % (elements, samples * epochs))
-    return elements / (cpu_of_children() - before)
+def compare(service, args, size, samples, goal):
+    samples = int(samples * args.share)
+    with tempfile.TemporaryDirectory() as folder:
+        make_files(folder, size, samples)
+        pattern = folder + "/{0..%d}.tar" % (FILES - 1)
+        source, batch = {"op": "webdataset", "pattern": pattern, "columns": ["bin", "cls"]}, {"op": "batch", "size": BATCH}
+        count, _, told = library(pattern, "hash")
+        assert count == samples and hash_of(service.tensors([source, batch]), samples) == told, "other samples"
+        ways = {"webdataset": lambda: library(pattern, "read")[1], "in order": lambda: service.epoch_s([source, batch], EPOCHS, "--no-hash"),
+                "shuffled": lambda: service.epoch_s([source, {"op": "shuffle"}, batch], EPOCHS, "--no-hash")}
+        least = least_in_turns(ways, args.rounds)
+    for way in "in order", "shuffled":
+        ratio = least["webdataset"] / least[way]
+        print("%7d bytes %-9s webdataset %8.0f, cachew %8.0f samples per CPU second, ratio %5.1f (goal %g)%s" % (
+            size, way, samples / least["webdataset"], samples / least[way], ratio, goal, "" if ratio >= goal else " missed"), flush=True)
+        yield {"work": "tar, %d bytes, %s" % (size, way), "beside": "webdataset", "cachew_s": least[way], "theirs_s": least["webdataset"], "ratio": ratio, "goal": goal,
+               "records": samples}
 
 
 def main():
-    build, epochs = os.path.abspath(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 3
-    print("samples per CPU second, %d epochs" % epochs)
-    for size, samples in SIZES:
-        with tempfile.TemporaryDirectory() as folder:
-            make_files(folder, size, samples)
-            theirs = library(folder, epochs)
-            for shuffle in (False, True):
-                ours = service(build, folder, epochs, samples, shuffle)
-                print("%7d bytes%s: webdataset %8.0f, cachew %8.0f, ratio %.1f" % (size, ", shuffled" if shuffle else "          ", theirs, ours,
-                                                                                 ours / theirs))
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("build")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--share", type=float, default=1)
+    parser.add_argument("--json")
+    args = parser.parse_args()
+    rows = []
+    with Service(os.path.abspath(args.build)) as service:
+        for size, samples, goal in SIZES:
+            rows += compare(service, args, size, samples, goal)
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as f:
+            json.dump(rows, f)
 
 
 if __name__ == "__main__":
