@@ -240,7 +240,7 @@ static bool is_cached(int fd)
 
 static void a_read_of_what_is_not_cached_waits(void **unused)
 {
-    char bytes[100];
+    static char bytes[20000]; /* each read of so many is tried */
     (void)unused;
     int fd = open(path, O_RDONLY);
     assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
