@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -41,40 +42,15 @@ def source_of(path, **types):
     return {"op": "arrow", "pattern": path, "columns": list(types), "types": types}
 
 
-def own_values(data, elements):
-    """Of batches of tokens (i32) and lengths (i64), one after the other: the rows. All of a batch are as wide as the longest."""
-    at = 0
-    for n in elements:
-        for width in range(16, 497):
-            lengths = np.frombuffer(data, np.int64, n, at + 4 * n * width)
-            if lengths.min() >= 16 and lengths.max() == width:
-                break
-        tokens = np.frombuffer(data, np.int32, n * width, at).reshape(n, width)
-        yield from (tokens[i, :lengths[i]].tobytes() for i in range(n))
-        at += n * (4 * width + 8)
-    assert at == len(data)
+def own_values(service, nodes):
+    """The tokens of each row of an epoch, by its lengths; the batches come by the Python package of the build."""
+    sys.path.insert(0, os.path.join(service.build, "client", "python"))
+    import libcachew
 
-
-def aligned(n):
-    return -(-n // 64) * 64
-
-
-def own_values_of_items(data):
-    """The same of items of several batches: of the tokens where each batch begins, their shapes, and the values; of the lengths where each batch begins,
-    and the values."""
-    at = 0
-    while at < len(data):
-        words = np.frombuffer(data[at:at + 65536], np.int64, min(65536, len(data) - at) // 8)
-        batches = int(np.flatnonzero(np.diff(words) <= 0)[0])
-        begins, shapes = words[:batches + 1], words[batches + 1:3 * batches + 1].reshape(batches, 2)
-        at += aligned(8 * (3 * batches + 1))
-        tokens = np.frombuffer(data, np.int32, begins[-1], at)
-        at += 4 * int(begins[-1]) + aligned(8 * (batches + 1))
-        lengths = np.frombuffer(data, np.int64, shapes[:, 0].sum(), at)
-        at += lengths.nbytes
-        for k, (n, width) in enumerate(shapes):
-            batch, own = tokens[begins[k]:begins[k + 1]].reshape(n, width), lengths[shapes[:k, 0].sum():]
-            yield from (batch[i, :own[i]].tobytes() for i in range(n))
+    with libcachew.connect(service.address) as connection:
+        for batch in connection.run(libcachew.Pipeline.from_json(json.dumps({"pipeline": nodes})), seed=1):
+            tokens, lengths = (np.asarray(array) for array in batch.values())
+            yield from (tokens[i, :n].tobytes() for i, n in enumerate(lengths))
 
 
 def padded(args, service, folder):
@@ -87,10 +63,9 @@ def padded(args, service, folder):
     ways = {"all": [source, {"op": "shuffle"}, {"op": "select", "names": ["tokens"]}, batch],
             "filtered": [source, {"op": "shuffle"}, {"op": "filter", "expr": "score < 0.8"}, {"op": "select", "names": ["tokens"]}, {**batch, "within": "item"}]}
     kept = [r.tobytes() for r, s in zip(rows, score) if s < np.float32(0.8)]
-    told = {name: service.tensors(nodes[:-1] + [{**nodes[-1], "lengths": True}]) for name, nodes in ways.items()}
-    whole = [64] * (count // 64) + [count % 64] * (count % 64 > 0)
-    assert sorted(own_values(told["all"], whole)) == sorted(r.tobytes() for r in rows), "other tokens"
-    assert sorted(own_values_of_items(told["filtered"])) == sorted(kept), "other tokens behind the filter"
+    told = {name: sorted(own_values(service, nodes[:-1] + [{**nodes[-1], "lengths": True}])) for name, nodes in ways.items()}
+    assert told["all"] == sorted(r.tobytes() for r in rows), "other tokens"
+    assert told["filtered"] == sorted(kept), "other tokens behind the filter"
     least = least_in_turns({name: lambda nodes=nodes: service.epoch_s(nodes, 20, "--no-hash") for name, nodes in ways.items()}, args.rounds)
     print("padded: %.0f ns a row without the filter, %.0f ns a row that is read with it, ratio %.2f (goal 0.8)" % (
         1e9 * least["all"] / count, 1e9 * least["filtered"] / count, least["all"] / least["filtered"]), flush=True)

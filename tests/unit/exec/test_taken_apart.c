@@ -191,7 +191,7 @@ static void parts_are_those_of_a_loop(void **state)
     (void)state;
     for (size_t i = 0; i < 12; i++) {
         struct sequences s;
-        begin_sequences(&s, i < 4 ? i : 1 + below(400), 1 + below(i % 3 == 2 ? 400 : 20));
+        begin_sequences(&s, i < 4 ? i : 1 + below(100), i == 5 ? 300 : 1 + below(20));
         check_split(&s);
         check_unbatch(&s);
         end_sequences(&s);
