@@ -11,7 +11,7 @@
 #include "exec/exec.h"
 #include "exec/fair_queue.h"
 #include "exec/row_memory.h"
-#include "exec/whole.h"
+#include "exec/held_whole.h"
 #include "plan/plan_nodes.h"
 #include <stdatomic.h>
 

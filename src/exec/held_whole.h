@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An element that was taken apart (take_apart.h), with all its parts, held for those that are asked for next: by
  * the thread that took it apart, and the last ones by the plan, where other threads find them. */
-#ifndef CW_EXEC_WHOLE_H
-#define CW_EXEC_WHOLE_H
+#ifndef CW_EXEC_HELD_WHOLE_H
+#define CW_EXEC_HELD_WHOLE_H
 
 #include <stdatomic.h>
 

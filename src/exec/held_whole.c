@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "exec/whole.h"
+#include "exec/held_whole.h"
 
 #include "base/mem.h"
 
