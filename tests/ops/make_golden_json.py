@@ -197,4 +197,17 @@ parse = [
     {"name": "no such field", "options": {"schema": ["a: str"], "field": "u"}, "input": [{"t": s("{}")}], "expect": {"error": "no str field \"u\""}}]
 for text, message in BADLISTS.items():
     parse.append({"name": text, "options": {"schema": ["a: f32[3]"], "field": "t"}, "input": [{"t": s("{\"a\": " + text + "}")}], "expect": {"error": message}})
+
+# Lists of strings.
+parse.append({"name": "lists of strings", "options": {"field": "t", "schema": ["a: str[?]", "b: str[?]"]},
+              "input": [{"t": s("{\"a\": [\"x\", \"\", \"q\\u00e9\\n\"], \"b\": []}")}],
+              "expect": {"spec": "a: str[?], b: str[?]", "elements": [{"a": {"dtype": "str", "shape": [3], "strings": ["x", "", "q\u00e9\n"]},
+                                                                     "b": {"dtype": "str", "shape": [0], "strings": []}}]}})
+BADSTRINGS = [("a number in a list", "?", "[\"x\", 1]", "an item of a list is no string"), ("a null in a list", "?", "[null]", "an item of a list is no string"),
+              ("a comma at the end of a list", "?", "[\"x\",]", "ends with a comma"), ("no comma", "?", "[\"x\" \"y\"]", "no comma"),
+              ("other than a list", "?", "\"x\"", "not a list of str"), ("another length", "2", "[\"x\"]", "1 items where there must be 2"),
+              ("half a pair in a list", "?", "[\"\\ud800\"]", "item 0")]
+for name, n, text, message in BADSTRINGS:
+    parse.append({"name": f"error: {name}", "options": {"field": "t", "schema": [f"a: str[{n}]"]}, "input": [{"t": s("{\"a\": " + text + "}")}],
+                  "expect": {"error": message}})
 dump("parse_json", parse)
