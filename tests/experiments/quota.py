@@ -58,8 +58,9 @@ def slow_source(build, work):
     slow = build / "lib" / "libslow_source.so"
     if not slow.exists():  # the loader would only warn
         sys.exit("quota.py: %s is not there: configure with -DBUILD_TESTING=ON and build slow_source" % slow)
+    # Read ahead, a file would be read once for all items that want it at the time.
     with environment(LD_PRELOAD=slow, SLOW_SOURCE=files, SLOW_LATENCY_US=50000, SLOW_QUOTA=used, SLOW_QUOTA_US=25000):
-        yield [{"op": "files", "pattern": "%s/*" % files}, {"op": "read_file"}, {"op": "repeat", "count": 100000}, {"op": "batch", "size": 1}], ()
+        yield [{"op": "files", "pattern": "%s/*" % files}, {"op": "read_file"}, {"op": "repeat", "count": 100000}, {"op": "batch", "size": 1}], ("--read-ahead", "0")
 
 
 def control_group(name, cores):

@@ -4,18 +4,21 @@
  * nothing. It slows each reader by itself; several are slowed by each other if they share
  * SLOW_QUOTA, a file of 8 bytes: all of them together read once in SLOW_QUOTA_US. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #pragma GCC visibility push(default)
 
 typedef ssize_t pread_fn(int fd, void *dst, size_t n, off_t offset);
+typedef ssize_t preadv2_fn(int fd, const struct iovec *parts, int n, off_t offset, int flags);
 
 static int is_slow(int fd)
 {
@@ -89,6 +92,22 @@ ssize_t pread(int fd, void *dst, size_t n, off_t offset)
         nanosleep(&wait, NULL);
     }
     return got;
+}
+
+/* Who does not want to wait is told that he would have to. */
+ssize_t preadv2(int fd, const struct iovec *parts, int n, off_t offset, int flags)
+{
+    static preadv2_fn *real; /* any thread finds the same */
+    preadv2_fn *fn = __atomic_load_n(&real, __ATOMIC_RELAXED);
+    if ((flags & RWF_NOWAIT) && is_slow(fd)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (!fn) {
+        *(void **)&fn = dlsym(RTLD_NEXT, "preadv2");
+        __atomic_store_n(&real, fn, __ATOMIC_RELAXED);
+    }
+    return fn(fd, parts, n, offset, flags);
 }
 
 ssize_t pread64(int fd, void *dst, size_t n, off64_t offset)

@@ -18,14 +18,8 @@ if TYPE_CHECKING:
 _FLOATS = {2: "f16", 4: "f32", 8: "f64"}
 
 
-def from_tensor_slices(tensors: Any, *, directory: str | os.PathLike[str] | None = None) -> Pipeline:
-    """A source of arrays that are in the program's memory: element i has row i of each, as in tf.data.
-
-    tensors: a dict of arrays by the names that fields get, or a table with named columns (pandas), or one array, whose field is
-        "data". Arrays are of NumPy, or what NumPy takes (torch tensors, lists); all have the same length. Texts become strings.
-    directory: where they are written, once, under names made of their content: workers must see it under the same path. Default:
-        CACHEW_ARRAY_DIR of the environment, else cachew/arrays in the user's cache, which is right for workers on this host.
-        Nothing in it is ever changed or removed."""
+def source_of(tensors: Any, directory: str | os.PathLike[str] | None) -> Pipeline:
+    """What libcachew.from_tensor_slices gives."""
     columns = dict(tensors.items()) if isinstance(tensors, Mapping) or hasattr(tensors, "columns") else {"data": tensors}
     if isinstance(tensors, tuple):
         raise TypeError('fields have names: from_tensor_slices({"x": x, "y": y})')
